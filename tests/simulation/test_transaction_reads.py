@@ -261,6 +261,21 @@ class TestWhatToCommit:
             with pytest.raises(StateError, match="enable_auto_commit=False"):
                 ours._transaction_reads.begin()
 
+    @pytest.mark.parametrize(
+        ("isolation_level", "warnings"), [("read_uncommitted", 1), ("read_committed", 0)]
+    )
+    @virtual_time
+    async def test_uncommitted_reads_are_a_warning_once(
+        self, caplog: pytest.LogCaptureFixture, isolation_level: str, warnings: int
+    ) -> None:
+        async with one_member(isolation_level=isolation_level) as (_, consumer):
+            reads = consumer._transaction_reads
+            for _ in range(3):
+                reads.consumed(reads.begin())
+
+        told = [one for one in caplog.records if "isolation_level='read_committed'" in one.message]
+        assert len(told) == warnings
+
 
 class TestWhereToGoBack:
     @virtual_time

@@ -122,6 +122,21 @@ async def test_committed_keeps_its_timeout() -> None:
 
 
 @virtual_time
+async def test_health_and_position_name_the_open_transaction() -> None:
+    async with waiting() as (transaction, consumer):
+        await read(consumer, 2)
+
+        error = consumer.health().partitions[P0].error
+        with pytest.raises(KafkaTimeoutError, match="end of a transaction that commits it"):
+            await consumer.position(P0, timeout=5)
+
+        assert "the committed offset of orders-0 waits for the end of a transaction" in str(error)
+        transaction.is_open = False
+        assert await read(consumer, 1) == [b"0"]
+        assert consumer.health().partitions[P0].error is None
+
+
+@virtual_time
 async def test_a_seek_does_not_wait_for_the_transaction() -> None:
     async with waiting() as (_, consumer):
         await read(consumer, 2)

@@ -153,6 +153,7 @@ class ConsumerCore:
             self.partitions,
             self.positions,
             commits_by_itself=self.config.enable_auto_commit,
+            reads_committed=self.config.reads_committed,
             look=self._look,
             check=self.check,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from pyk.clients.engine.client import Client
 from pyk.clients.errors import ClosedError, CommitFailedError, ForkedClientError, StateError
 from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata, TransactionDoubt
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
 
 
 @attrs.frozen
@@ -50,6 +53,7 @@ class TransactionCalls:
         positions: Positions,
         *,
         commits_by_itself: bool,
+        reads_committed: bool,
         look: Callable[[], None],
         check: Callable[[], None],
     ) -> None:
@@ -58,6 +62,7 @@ class TransactionCalls:
         self._partitions = partitions
         self._positions = positions
         self._commits_by_itself = commits_by_itself
+        self._has_to_warn = not reads_committed
         self._look = look
         self._check = check
 
@@ -78,6 +83,7 @@ class TransactionCalls:
 
     def consumed(self, mark: TransactionMark) -> ConsumedOffsets:
         group = self._group()
+        self._warn_of_uncommitted()
         group.losses.check_transaction()
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
@@ -125,6 +131,17 @@ class TransactionCalls:
                 self._positions.seek(assigned, start, UNKNOWN)
         self._joined.losses.transaction_aborted()
         self._look()
+
+    def _warn_of_uncommitted(self) -> None:
+        """Warn, once, that what is read here may be aborted later."""
+        if self._has_to_warn:
+            self._has_to_warn = False
+            log.warning(
+                "The consumer in group %s commits its offsets in transactions, but reads records "
+                "of transactions that may be aborted: use isolation_level='read_committed' unless "
+                "nobody writes these topics in transactions",
+                self._joined.group_id,
+            )
 
     def _start(self, assigned: AssignedPartition, mark: TransactionMark) -> int:
         """Return where a partition is read again, -1 if unknown."""

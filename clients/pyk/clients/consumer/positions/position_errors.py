@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pyk.clients.errors import LogTruncatedError, NotLeaderOrFollowerError
+from pyk.clients.errors import (
+    LogTruncatedError,
+    NotLeaderOrFollowerError,
+    UnstableOffsetCommitError,
+)
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -31,4 +35,15 @@ def truncated_error(
         topic=topic,
         partition=partition,
         offset=end_offset if end_offset >= 0 else None,
+    )
+
+
+def unstable_error(topic_partition: TopicPartition) -> UnstableOffsetCommitError:
+    """Return why a group does not tell where it stopped."""
+    topic, partition = topic_partition
+    return UnstableOffsetCommitError(
+        f"the committed offset of {topic_partition} waits for the end of a transaction that "
+        "commits it and is still open, until its producer's transaction.timeout.ms at the latest",
+        topic=topic,
+        partition=partition,
     )

@@ -26,7 +26,11 @@ import attrs
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
-from pyk.clients.consumer.positions.position_errors import old_leader_error, truncated_error
+from pyk.clients.consumer.positions.position_errors import (
+    old_leader_error,
+    truncated_error,
+    unstable_error,
+)
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
@@ -155,6 +159,7 @@ class Positions:
         """
         if self._is_current(assigned, version, PositionState.COMMITTED):
             assigned.recovered()
+            assigned.error = unstable_error(assigned.topic_partition)
             assigned.failures += 1
             assigned.retry_at = now + self._backoff.delay(assigned.failures, self._chance())
 
