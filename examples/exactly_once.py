@@ -1,6 +1,8 @@
 """Turn each order into an invoice exactly once, also if the program is killed at any moment.
 
-python examples/exactly_once.py localhost:9092
+python examples/exactly_once.py localhost:9092 billing-1
+
+Each instance has an id of its own as the second argument, the same one whenever it starts again.
 """
 
 from __future__ import annotations
@@ -51,4 +53,6 @@ def bill(
 
 
 if __name__ == "__main__":
-    bill(sys.argv[1] if len(sys.argv) > 1 else "localhost:9092")
+    bootstrap = sys.argv[1] if len(sys.argv) > 1 else "localhost:9092"
+    name = sys.argv[2] if len(sys.argv) > 2 else "billing-1"
+    bill(bootstrap, transactional_id=name)

@@ -1,6 +1,8 @@
 """The same as exactly_once.py with asyncio: an invoice for each order, exactly once.
 
-python examples/exactly_once_async.py localhost:9092
+python examples/exactly_once_async.py localhost:9092 billing-1
+
+Each instance has an id of its own as the second argument, the same one whenever it starts again.
 """
 
 from __future__ import annotations
@@ -48,4 +50,6 @@ async def bill(
 
 
 if __name__ == "__main__":
-    asyncio.run(bill(sys.argv[1] if len(sys.argv) > 1 else "localhost:9092"))
+    bootstrap = sys.argv[1] if len(sys.argv) > 1 else "localhost:9092"
+    name = sys.argv[2] if len(sys.argv) > 2 else "billing-1"
+    asyncio.run(bill(bootstrap, transactional_id=name))

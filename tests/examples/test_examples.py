@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import inspect
 import json
@@ -20,6 +21,7 @@ import pytest
 
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
 from pyk.reference_broker import Cluster
+from support.real_time import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,6 +183,74 @@ def test_each_order_has_one_invoice_although_the_program_crashes_in_a_transactio
     with pytest.raises(CrashError):
         run(transform=crash_after_seven)
     run(goes_on=lambda: len(read_committed(cluster, "invoices", 0.1)) < len(orders))
+
+    assert sorted(read_committed(cluster, "invoices", 1.0)) == sorted(
+        b"invoice for " + order for order in orders
+    )
+
+
+RUN_INSTANCE = """
+import asyncio, functools, inspect, sys
+
+examples, name, bootstrap, transactional_id, *held = sys.argv[1:]
+sys.path.insert(0, examples)
+program = __import__(name)
+for kind in {"Consumer", "AsyncConsumer"} & set(vars(program)):
+    setattr(program, kind, functools.partial(getattr(program, kind), session_timeout_ms=6000))
+
+def transform(order):
+    if held:
+        print("in a transaction", flush=True)
+        sys.stdin.readline()
+    return program.invoice(order)
+
+running = program.bill(bootstrap, transactional_id=transactional_id, transform=transform)
+if inspect.iscoroutine(running):
+    asyncio.run(running)
+"""
+
+
+@contextlib.contextmanager
+def instance(
+    cluster: Cluster, name: str, transactional_id: str, *held: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a program until the end of the block, which kills it; with "held" it waits in its first
+    transaction after the first record."""
+    arguments = [str(EXAMPLES), name, cluster.bootstrap, transactional_id, *held]
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN_INSTANCE, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("name", ["exactly_once", "exactly_once_async"])
+def test_each_order_has_one_invoice_although_one_of_two_instances_is_killed(
+    cluster: Cluster, name: str
+) -> None:
+    cluster.create_topic("orders", partitions=4)
+    cluster.create_topic("invoices", partitions=1)
+    orders = [b"order %d" % number for number in range(40)]
+    with Producer(cluster.bootstrap) as producer:
+        for number, order in enumerate(orders):
+            producer.send("orders", order, partition=number % 4)
+
+    with instance(cluster, name, "billing-1", "held") as killed:
+        assert killed.stdout is not None
+        assert killed.stdin is not None
+        assert killed.stdout.readline() == "in a transaction\n"
+        killed.stdin.write("go on\n")
+        killed.stdin.flush()
+        assert killed.stdout.readline() == "in a transaction\n"
+    assert killed.returncode == -signal.SIGKILL
+    with instance(cluster, name, "billing-1"), instance(cluster, name, "billing-2"):
+        eventually(lambda: len(read_committed(cluster, "invoices", 0.2)) >= len(orders))
 
     assert sorted(read_committed(cluster, "invoices", 1.0)) == sorted(
         b"invoice for " + order for order in orders
