@@ -114,6 +114,8 @@ class Chain:
             request_timeout_ms=3_000,
             session_timeout_ms=6_000,
             heartbeat_interval_ms=1_000,
+            # A JoinGroup that is lost on a living connection is given up 5 s after this.
+            max_poll_interval_ms=20_000,
             max_poll_records=self._random.choice((3, 10)),
             **self._world.host(name).client_options,
         )
