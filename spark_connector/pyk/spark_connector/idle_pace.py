@@ -1,10 +1,10 @@
 """Pace the requests of an idle query for the latest offsets. Pure.
 
 Spark asks for the latest offset a hundred times a second while nothing happens. One request takes
-a millisecond, or twenty where topics have a thousand partitions, which would keep a core busy. So
-an idle query spends at most a tenth of its time on requests. It delays them, and never returns
-offsets that it got before: a program that produces and then calls ``processAllAvailable`` must not
-get old offsets.
+a millisecond, or sixteen where topics have a thousand partitions, which would keep a core busy. So
+an idle query spends a tenth of its time on requests, or more if that would need a pause that is
+longer than ``LONGEST_WAIT``. It delays them, and never returns offsets that it got before: a
+program that produces and then calls ``processAllAvailable`` must not get old offsets.
 """
 
 from __future__ import annotations
