@@ -96,7 +96,7 @@ class ScriptedCluster:
         self.versions: dict[ApiKey, VersionRange] = {key: key.stable_versions for key in ApiKey}
         self.received: list[Received] = []
         self.connection_counts: dict[int, int] = defaultdict(int)
-        self.open_connections: set[_ServedConnection] = set()
+        self.open_connections: set[ServedConnection] = set()
         self._handlers: dict[int, Answer] = {
             ApiKey.API_VERSIONS: self._api_versions,
             ApiKey.METADATA: self.metadata,
@@ -148,7 +148,7 @@ class ScriptedCluster:
     async def start(self, node_id: int) -> None:
         """Let a node accept connections."""
         self._listeners[node_id] = await self.network.listen(
-            lambda: _ServedConnection(self, node_id).transport, self.nodes[node_id], PORT
+            lambda: ServedConnection(self, node_id).transport, self.nodes[node_id], PORT
         )
 
     async def kill(self, node_id: int) -> None:
@@ -243,7 +243,7 @@ class ScriptedCluster:
         )
 
 
-class _ServedConnection:
+class ServedConnection:
     """One connection to a scripted broker."""
 
     def __init__(self, cluster: ScriptedCluster, node_id: int) -> None:

@@ -26,7 +26,7 @@ from pyk.clients.errors import (
     error_for,
 )
 from pyk.clients.security.tls import TlsContexts
-from pyk.clients.security.tls_failures import CLOSED_HINT, TlsFailure, explain_tls
+from pyk.clients.security.tls_failures import CERTIFICATE_HINT, CLOSED_HINT, TlsFailure, explain_tls
 from pyk.clients.security.tls_settings import server_name
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -52,6 +52,7 @@ class Progress:
     server: str
     address: str | None = None
     stage: Stage = Stage.DNS
+    is_encrypted: bool = False
 
     def failed(self, cause: str, hint: str) -> ConnectionAttempt:
         return ConnectionAttempt(self.server, self.address, self.stage, cause, hint)
@@ -152,7 +153,7 @@ class Dialer:
             return None
 
         def begun() -> None:
-            progress.stage = Stage.TLS
+            progress.stage, progress.is_encrypted = Stage.TLS, True
 
         return ClientTls(self._tls.current(), server_name(node.host), begun)
 
@@ -209,6 +210,8 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
         hint = open_files.HINT
     elif progress.stage is Stage.DNS:
         hint = "is the name right, and known on this machine?"
+    elif isinstance(error, NodeDisconnectedError) and progress.is_encrypted:
+        hint = CERTIFICATE_HINT
     elif isinstance(error, NodeDisconnectedError | ConnectionError):
         hint = "a TLS listener closes connections like this, and so does an overloaded broker"
     else:

@@ -137,7 +137,8 @@ def _explained(option: str, problem: str) -> Iterator[None]:
     except StoreError as error:
         raise ConfigurationError(f"{option} cannot be used: {error}") from None
     except ssl.SSLError as error:
-        reason = f" (OpenSSL: {error.reason})" if error.reason else ""
+        named = getattr(error, "reason", None)  # not all of them have it
+        reason = f" (OpenSSL: {named})" if named else ""
         raise ConfigurationError(f"{option} {problem}{reason}") from None
     except OSError as error:
         raise ConfigurationError(

@@ -15,6 +15,11 @@ CLOSED_HINT = (
     "another security_protocol"
 )
 
+CERTIFICATE_HINT = (
+    "a broker that requires a certificate of the client may close connections like this "
+    "(ssl_certfile), and so does an overloaded broker"
+)
+
 # Codes of OpenSSL's X509_V_ERR_….
 _UNTRUSTED = (
     "give ssl_cafile= the certificate of the authority that signed the broker's certificate"
