@@ -77,6 +77,17 @@ async def test_what_is_committed_becomes_visible_and_what_is_aborted_does_not(ve
     assert cluster.ends == [True, False, True]
 
 
+@BOTH
+@virtual_time
+async def test_a_transaction_begins_without_a_turn_of_the_loop(version):
+    async with transacting(version) as (_, producer):
+        await run_transaction(producer, b"a")
+        begin = producer.begin_transaction()
+
+        with pytest.raises(StopIteration):
+            begin.send(None)
+
+
 @virtual_time
 async def test_version_2_adds_nothing_by_itself_and_takes_its_epoch_from_each_end():
     async with transacting(2) as (cluster, producer):

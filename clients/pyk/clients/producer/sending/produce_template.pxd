@@ -9,6 +9,7 @@ cdef class ProduceTerms:
     cdef readonly object acks
     cdef readonly object timeout_ms
     cdef readonly object transactional_id
+    cdef readonly int transaction_version
     cdef readonly object versions
     cdef readonly object versions_with_names
 

@@ -51,7 +51,14 @@ class ProduceTerms:
     ``transaction_version`` is 0 for a producer without transactions.
     """
 
-    __slots__ = ("acks", "timeout_ms", "transactional_id", "versions", "versions_with_names")
+    __slots__ = (
+        "acks",
+        "timeout_ms",
+        "transaction_version",
+        "transactional_id",
+        "versions",
+        "versions_with_names",
+    )
 
     def __init__(
         self,
@@ -63,6 +70,7 @@ class ProduceTerms:
         self.acks = acks
         self.timeout_ms = timeout_ms
         self.transactional_id = transactional_id
+        self.transaction_version = transaction_version
         self.versions, self.versions_with_names = _VERSIONS[transaction_version]
 
 

@@ -159,17 +159,20 @@ class SendPlanner:
 
         Nothing of the transaction before is left.
         """
-        settings = self._settings
-        self._terms = ProduceTerms(
-            settings.acks,
-            settings.request_timeout_ms,
-            self.identity.transactional_id,
-            transaction_version,
-        )
         self._drop_error = None
+        has_new_terms = transaction_version != self._terms.transaction_version
+        if has_new_terms:
+            settings = self._settings
+            self._terms = ProduceTerms(
+                settings.acks,
+                settings.request_timeout_ms,
+                self.identity.transactional_id,
+                transaction_version,
+            )
         for queue in self._queues.values():
             queue.must_restart = True
-            queue.template = None  # it has the terms
+            if has_new_terms:
+                queue.template = None  # it has the terms
 
     def drop_unsent(self, error: KafkaError) -> None:
         """Fail, from the next poll on, all batches that are not in flight.

@@ -117,7 +117,8 @@ class TransactionDriver:
             self._operation = None  # nobody has waited for it
         if not self._is_running(BEGIN):
             self.state.check(State.READY)
-        await self._call(BEGIN, self._be_ready, timeout)
+        if self._operation is not None or not self._is_ready():
+            await self._call(BEGIN, self._be_ready, timeout)
         self.state.begin()
         self._offset_operations = []
         self._planner.begin_transaction(self.state.version)
@@ -236,6 +237,13 @@ class TransactionDriver:
             "%r has producer id %d, epoch %d; transactions of version %d",
             state.transactional_id, response.producer_id, response.producer_epoch, state.version,
         )  # fmt: skip
+
+    def _is_ready(self) -> bool:
+        """Return whether a transaction may begin without a request, as most of them do."""
+        if self._requester.must_look_at_features:
+            return False
+        self.state.use(self._requester.version())
+        return not self.state.must_initialize
 
     async def _be_ready(self) -> None:
         """Do what has to be done before a transaction begins, and no more: a caller that has

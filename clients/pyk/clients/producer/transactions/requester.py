@@ -126,14 +126,20 @@ class TransactionRequester:
                 self._features = self._features.newer(versions.features)
         return 2 if self._features.level(TRANSACTION_VERSION) >= TRANSACTION_V2 else 1
 
+    @property
+    def must_look_at_features(self) -> bool:
+        client = self._client
+        age = client.clock.now() - self._looked_at
+        return age >= client.config.metadata_max_age_ms / 1000
+
     async def look_at_features(self) -> None:
         """Ask what the cluster has finalized, once within ``metadata_max_age_ms``.
 
         Connections may live longer than a version: they have learned of it when they began.
         """
-        client, now = self._client, self._client.clock.now()
-        if now - self._looked_at < client.config.metadata_max_age_ms / 1000:
+        if not self.must_look_at_features:
             return
+        client, now = self._client, self._client.clock.now()
         is_first, self._looked_at = self._looked_at < 0, now
         if is_first:
             return  # the connections are new

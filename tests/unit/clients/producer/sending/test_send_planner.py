@@ -253,6 +253,24 @@ def test_an_answer_says_where_the_batch_is():
     assert planner.poll(0.0, on_node_1).look_again_at == NEVER
 
 
+def test_transactions_of_one_version_share_the_template_of_a_partition():
+    accumulator = make_accumulator(linger=0.0)
+    planner = make_planner(accumulator, is_idempotent=False)
+    templates = []
+    for transaction_version in (2, 2, 1):
+        planner.begin_transaction(transaction_version)
+        put(accumulator, b"a")
+        (call,) = planner.poll(0.0, on_node_1).calls
+        call.encode_parts(call.within.highest, bytearray())
+        templates.append(call.queues[0].template)
+        planner.answered(call, written(), 0.0)
+
+    first, second, third = templates
+
+    assert second is first
+    assert third is not first
+
+
 def test_a_second_answer_for_a_partition_is_passed_over():
     accumulator = make_accumulator(linger=0.0)
     planner = make_planner(accumulator)
