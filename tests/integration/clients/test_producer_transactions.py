@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -9,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Consumer, Producer, TopicPartition
-from pyk.clients.errors import ForkedClientError, KafkaError
+from pyk.clients import Consumer, PartitionState, Producer, TopicPartition
+from pyk.clients.errors import ForkedClientError, KafkaError, KafkaTimeoutError
 from pyk.reference_broker import Cluster
 from support.interrupts import interrupted_everywhere
 from support.real_time import IN_TIME
@@ -172,3 +173,93 @@ def try_to_end(producer: Producer[Any, Any]) -> int:
         failures += 1
     producer.close()
     return failures
+
+
+class InterruptedBilling:
+    """Records that are read and written in one block, which is interrupted."""
+
+    def __init__(self, cluster: Cluster, source: str, target: str) -> None:
+        self.target = target
+        self.points = 0
+        self.producer = Producer(cluster.bootstrap, transactional_id=source)
+        self.consumer = Consumer(
+            cluster.bootstrap,
+            group_id=source,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            topics=[source],
+        )
+        self.producer.init_transactions()
+        self.bill()
+
+    def bill(self) -> None:
+        with self.producer.transaction(self.consumer) as transaction:
+            for record in self.consumer.poll(IN_TIME, max_records=2):
+                self.producer.send(self.target, record.value, partition=0)
+            transaction.send_offsets(self.consumer)
+
+    def end(self, result: object) -> None:
+        """Wait for a commit that the interrupt left, and go on."""
+        self.points += 1
+        with contextlib.suppress(KafkaError):
+            self.producer.commit_transaction(IN_TIME)
+        self.bill()
+
+    def close(self) -> None:
+        self.producer.close()
+        self.consumer.close()
+
+
+def test_a_block_with_a_consumer_that_is_interrupted_anywhere_loses_and_doubles_nothing(
+    cluster: Cluster, topic: str
+) -> None:
+    target = f"{topic}-target"
+    cluster.create_topic(target, partitions=1)
+    with Producer(cluster.bootstrap) as source:
+        source.send_batch(topic, [{"value": b"%d" % n, "partition": 0} for n in range(20_000)])
+    it = InterruptedBilling(cluster, topic, target)
+
+    assert interrupted_everywhere(it.bill, it.end, step=41) > 0
+    it.close()
+
+    values = [int(value or b"") for value in committed_values(cluster, target)]
+    assert values == list(range(len(values)))
+
+
+def test_a_blocking_consumer_waits_for_the_outcome_of_a_commit(
+    cluster: Cluster, topic: str
+) -> None:
+    with Producer(cluster.bootstrap) as source:
+        source.send_batch(topic, [{"value": b"%d" % n, "partition": 0} for n in range(6)])
+    target = f"{topic}-target"
+    with (
+        Producer(
+            cluster.bootstrap, transactional_id=topic, max_block_ms=2000, request_timeout_ms=500
+        ) as producer,
+        Consumer(
+            cluster.bootstrap,
+            group_id=topic,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            topics=[topic],
+        ) as consumer,
+    ):
+        with cluster.faults.on("EndTxn").drop_before_apply():
+            with pytest.raises(KafkaTimeoutError):
+                copy(producer, consumer, target)
+            states = {one.state for one in consumer.health().partitions.values()}
+            assert consumer.poll(0.1) == []
+        copy(producer, consumer, target)
+
+    assert states == {PartitionState.IN_DOUBT}
+    assert committed_values(cluster, target) == [b"%d" % n for n in range(6)]
+
+
+def copy(producer: Producer[Any, Any], consumer: Consumer[Any, Any], target: str) -> None:
+    """Copy three records in a transaction."""
+    values = read(consumer, 3)
+    with producer.transaction(consumer) as transaction:
+        for value in values:
+            producer.send(target, value, partition=0)
+        transaction.send_offsets(consumer)
