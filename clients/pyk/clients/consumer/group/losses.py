@@ -46,7 +46,8 @@ class Losses:
     def stored_by_transaction(self, offsets: Offsets) -> None:
         """Record that a producer has committed offsets."""
         for partition, offset in offsets.items():
-            if self._in_transaction.get(partition, offset.offset + 1) <= offset.offset:
+            position = self._in_transaction.get(partition)
+            if position is not None and position <= offset.offset:
                 del self._in_transaction[partition]
 
     def transaction_aborted(self) -> None:

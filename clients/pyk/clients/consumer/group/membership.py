@@ -45,11 +45,11 @@ class Standing:
     identity: Identity | None
     """The identity to commit under; None before the first assignment and between two
     memberships."""
-    is_member: bool = True
+    is_member: bool
     """Whether it wants to be a member, in the group already or not."""
-    is_joining: bool = False
+    is_joining: bool
     """Whether it asks to be in the group, and is not yet."""
-    is_rebalancing: bool = False
+    is_rebalancing: bool
     """Whether another assignment is on its way, so that its identity may change."""
 
 

@@ -55,6 +55,14 @@ def test_what_the_application_has_in_hand_is_not_finished() -> None:
     assert setting.unsaved() == {A0: 8}
 
 
+def test_the_beginning_of_a_log_is_an_offset_to_commit() -> None:
+    setting = Setting()
+
+    setting.positions.seek(setting.partition, 0, -1)
+
+    assert setting.unsaved() == {A0: 0}
+
+
 def test_partitions_that_are_not_asked_for_are_left_out() -> None:
     setting = Setting()
 
