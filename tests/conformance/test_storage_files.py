@@ -23,7 +23,14 @@ from pyk.runtime.system_clock import SystemClock
 from support.apache_kafka import ApacheKafka
 from support.groups import Groups, offset
 from support.kafka_tools import dump_log_segments, run_tool
-from support.logs import ORDERS, aborted_transactions, append, batch, values, write_log_on_disk
+from support.logs import (
+    ORDERS,
+    aborted_transactions,
+    append,
+    transactional_batch,
+    values,
+    write_log_on_disk,
+)
 from support.raw_transactions import RawTransactions
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
@@ -125,13 +132,7 @@ def write_transactions(log: Log) -> None:
     """Write a transaction that is committed, one that is aborted, and one that stays open."""
     leader_epoch = log.leader_epochs.latest_epoch
     for producer_id, is_commit in ((10_001, True), (10_002, False), (10_003, None)):
-        sent = batch(
-            b"of pyk %d" % producer_id,
-            producer_id=producer_id,
-            producer_epoch=0,
-            base_sequence=0,
-            is_transactional=True,
-        )
+        sent = transactional_batch(b"of pyk %d" % producer_id, producer_id=producer_id)
         log.append_as_leader(sent, leader_epoch)
         if is_commit is not None:
             log.end_transaction(TransactionMarker(producer_id, 0, 0, is_commit), leader_epoch)

@@ -26,7 +26,7 @@ from pyk.reference_broker.partition_reader import Isolation
 from pyk.reference_broker.tcp_channels import TcpChannels
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.raw_client import batch
+from support.logs import transactional_batch
 
 ID, TOPIC = "payments", "orders"
 PARTITIONS = (0, 1, 2)
@@ -66,13 +66,7 @@ class TransactionalClient:
 
     async def write(self, producer: tuple[int, int], value: bytes) -> None:
         producer_id, producer_epoch = producer
-        sealed = batch(
-            value,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            base_sequence=0,
-            is_transactional=True,
-        )
+        sealed = transactional_batch(value, producer_id=producer_id, producer_epoch=producer_epoch)
         data = [PartitionProduceData(index=number, records=sealed) for number in PARTITIONS]
         topics = [TopicProduceData(topic_id=self._topic_id, partition_data=data)]
         request = ProduceRequest(acks=-1, transactional_id=ID, timeout_ms=1000, topic_data=topics)

@@ -40,10 +40,10 @@ from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import PartitionLog
 from pyk.runtime.filesystem import OsFileSystem
-from pyk.runtime.timers import Moment, TimerQueue
+from pyk.runtime.timers import TimerQueue
 from support.logs import ORDERS, open_log
+from support.shard_time import START_MS, ShardTime
 
-START_MS = 1_700_000_000_000
 GROUP = "readers"
 
 
@@ -134,13 +134,12 @@ class Waiting:
         return ErrorCode(self.response.error_code)
 
 
-class Groups:
+class Groups(ShardTime):
     """What members of groups do to a coordinator over a log; ``advance`` lets time pass."""
 
     def __init__(self, log: Any = None, **config: int) -> None:
-        self.seconds = 0.0
+        super().__init__()
         self.log = log or MemoryShardLog()
-        self.timers = TimerQueue(lambda _: None)
         self._config = config
         self._last_uuid = 0
         self.runtime = self._new_runtime()
@@ -157,16 +156,6 @@ class Groups:
     def deadlines(self) -> int:
         """How many deadlines of members there are: without the one of the expiry of offsets."""
         return len(self.timers) - 1
-
-    def moment(self) -> Moment:
-        return Moment(self.seconds, START_MS + int(self.seconds * 1000))
-
-    def advance(self, seconds: float) -> None:
-        target = self.seconds + seconds
-        while (deadline := self.timers.next_deadline()) is not None and deadline <= target:
-            self.seconds = max(self.seconds, deadline)
-            self.timers.advance(self.seconds)
-        self.seconds = target
 
     def restart(self) -> None:
         """Forget everything but the log, and load that."""

@@ -124,6 +124,19 @@ def write_transactions_on_disk(directory: Path) -> list[Path]:
     return sorted(directory.glob("[0-9]*.*"))
 
 
+def transactional_batch(
+    *values: bytes, producer_id: int = 7, producer_epoch: int = 0, base_sequence: int = 0
+) -> bytes:
+    """Return a batch of a producer that is in a transaction."""
+    return batch(
+        *values,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=True,
+    )
+
+
 def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
     """Append one batch as leader, let the high watermark follow, return the base offset."""
     result = log.append_as_leader(batch(*values, **more), leader_epoch)
@@ -131,18 +144,11 @@ def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
     return result.base_offset
 
 
-def append_in_transaction(
-    log: Log, *values: bytes, producer_id: int = 7, producer_epoch: int = 0, base_sequence: int = 0
-) -> int:
-    """Append a transactional batch, let the high watermark follow, return the base offset."""
-    return append(
-        log,
-        *values,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        is_transactional=True,
-    )
+def append_in_transaction(log: Log, *values: bytes, **producer: int) -> int:
+    """Append a :func:`transactional_batch` as leader; see :func:`append`."""
+    result = log.append_as_leader(transactional_batch(*values, **producer), 0)
+    log.high_watermark = log.log_end_offset
+    return result.base_offset
 
 
 def end_transaction(

@@ -30,7 +30,7 @@ from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.coordinator.transaction.records import by_topic
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.handlers.table import handler
-from support.logs import batch
+from support.logs import transactional_batch
 from support.running_brokers import context
 
 Identity = tuple[int, int]
@@ -113,12 +113,8 @@ class TransactionRequests:
         self, producer: Identity, name: TopicPartition, *, sequence: int = 0, version: int = 12
     ) -> ErrorCode:
         """Write a record in the transaction; from version 12 on that adds the partition."""
-        sealed = batch(
-            b"x",
-            producer_id=producer[0],
-            producer_epoch=producer[1],
-            base_sequence=sequence,
-            is_transactional=True,
+        sealed = transactional_batch(
+            b"x", producer_id=producer[0], producer_epoch=producer[1], base_sequence=sequence
         )
         data = PartitionProduceData(index=name.partition, records=sealed)
         request = ProduceRequest(

@@ -26,7 +26,8 @@ from pyk.reference_broker.coordinator.transaction.transaction import Transaction
 from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 from pyk.reference_broker.deferred import Deferred
 from pyk.runtime.timers import Moment, TimerQueue
-from support.groups import START_MS, MemoryShardLog, Waiting
+from support.groups import MemoryShardLog, Waiting
+from support.shard_time import START_MS, ShardTime
 
 ID = "payments"
 ORDERS = TopicPartition("orders", 0)
@@ -52,7 +53,7 @@ def transaction(state: TransactionState = TransactionState.EMPTY, **changes: Any
     return Transaction(**(values | changes))
 
 
-class Transactions:
+class Transactions(ShardTime):
     """What producers do to a coordinator; ``advance`` lets time pass.
 
     ``markers`` are those that leaders were asked for and have not written.
@@ -66,9 +67,9 @@ class Transactions:
         first_producer_id: int = 100,
         **config: int,
     ) -> None:
+        super().__init__()
         self.log = log or MemoryShardLog()
         self.version = version
-        self.seconds = 0.0
         self._config = TransactionConfig(**config)
         self._next_producer_id = first_producer_id
         self.restart()
@@ -97,16 +98,6 @@ class Transactions:
     @property
     def shard(self) -> TransactionShard:
         return self.runtime._shard
-
-    def moment(self) -> Moment:
-        return Moment(self.seconds, START_MS + int(self.seconds * 1000))
-
-    def advance(self, seconds: float) -> None:
-        target = self.seconds + seconds
-        while (deadline := self.timers.next_deadline()) is not None and deadline <= target:
-            self.seconds = max(self.seconds, deadline)
-            self.timers.advance(self.seconds)
-        self.seconds = target
 
     def state(self, transactional_id: str = ID) -> str:
         return self.shard.transactions[transactional_id].state.label

@@ -28,6 +28,7 @@ from pyk.protocol.messages.produce import (
 )
 from pyk.reference_broker import AsyncCluster
 from support.broker_requests import TOPIC, find_coordinator
+from support.logs import transactional_batch
 from support.raw_client import RawClient, batch
 from support.real_time import IN_TIME
 
@@ -85,12 +86,8 @@ async def add(client: RawClient, producer: Identity, *numbers: int, version: int
 async def write(
     client: RawClient, producer: Identity, *numbers: int, sequence: int = 0, version: int = 11
 ) -> list[int]:
-    sealed = batch(
-        b"x",
-        producer_id=producer[0],
-        producer_epoch=producer[1],
-        base_sequence=sequence,
-        is_transactional=True,
+    sealed = transactional_batch(
+        b"x", producer_id=producer[0], producer_epoch=producer[1], base_sequence=sequence
     )
     data = [PartitionProduceData(index=number, records=sealed) for number in numbers]
     topics = [TopicProduceData(name=TOPIC, partition_data=data)]

@@ -10,7 +10,7 @@ from pyk.reference_broker.coordinator.transaction.initializing import ProducerId
 from pyk.reference_broker.coordinator.transaction.states import TransactionState
 from pyk.reference_broker.coordinator.transaction.transaction import LAST_EPOCH, Transaction
 from pyk.reference_broker.errors import ApiError
-from support.groups import START_MS
+from support.shard_time import START_MS
 from support.transactions import ID, transaction
 
 FENCED, INVALID = ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_TXN_STATE

@@ -17,7 +17,7 @@ from pyk.reference_broker.coordinator.transaction.transaction import (
     Transaction,
 )
 from pyk.reference_broker.errors import ApiError
-from support.groups import START_MS
+from support.shard_time import START_MS
 from support.transactions import ID, transaction
 
 IDLE = [TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT]

@@ -34,7 +34,7 @@ from pyk.reference_broker.handlers.produce import produce
 from pyk.reference_broker.handlers.producers import describe_producers
 from pyk.reference_broker.handlers.transaction_markers import write_txn_markers
 from pyk.runtime.virtual_time import START_MS, virtual_time
-from support.logs import batch
+from support.logs import batch, transactional_batch
 from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
 
 E = ErrorCode
@@ -58,12 +58,8 @@ def send(broker: Broker, *batches: bytes, transactional_id: str | None = "paymen
 
 
 def in_transaction(base_sequence: int = 0, producer_id: int = PRODUCER, epoch: int = 0) -> bytes:
-    return batch(
-        b"x",
-        producer_id=producer_id,
-        producer_epoch=epoch,
-        base_sequence=base_sequence,
-        is_transactional=True,
+    return transactional_batch(
+        b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=base_sequence
     )
 
 
