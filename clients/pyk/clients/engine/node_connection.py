@@ -23,7 +23,8 @@ from pyk.clients.engine.connection import (
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reachability import Reachability
-from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect, Refusals
+from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
+from pyk.clients.engine.refusals import Refusals
 from pyk.clients.errors import (
     AuthenticationError,
     ClosedError,
@@ -275,17 +276,16 @@ class NodeConnection:
             while self._waiting and self._connection is None:
                 await asyncio.sleep(reconnect.due_in(shared.clock.now()))
                 await asyncio.sleep(shared.limiter.due_in(shared.clock.now()))
-                await asyncio.sleep(shared.refusals.due_in(shared.clock.now()))
                 self.progress = Progress(f"{self.node.host}:{self.node.port}")
                 timeout = reconnect.setup_timeout_for(shared.random.random())
                 try:
-                    connection = await shared.dialer.dial(self.node, timeout, self.progress)
+                    await self._wait_after_refusals()
+                    connection = await self._dial(timeout)
                 except NodeUnavailableError as error:
                     reconnect.failed(shared.clock.now(), shared.random.random())
                     self._tell_unreachable(error)
                     self._fail_waiting(error)
                 except AuthenticationError as error:
-                    shared.refusals.refused(shared.clock.now())
                     reconnect.failed(shared.clock.now(), shared.random.random())
                     self._tell_unreachable(error)
                     self._fail_waiting(error)
@@ -293,6 +293,27 @@ class NodeConnection:
                     self._take(connection)
         finally:
             self._connecting = None
+
+    async def _dial(self, timeout: float) -> Connection:
+        shared, node = self._shared, self.node
+        try:
+            connection = await shared.dialer.dial(node, timeout, self.progress)
+        except AuthenticationError as error:
+            shared.refusals.refused(node.node_id, error, shared.clock.now())
+            raise
+        shared.refusals.accepted(node.node_id)
+        return connection
+
+    async def _wait_after_refusals(self) -> None:
+        """Wait until the client may try again; raise what another connection met meanwhile."""
+        refusals, node_id = self._shared.refusals, self.node.node_id
+        count = refusals.count(node_id)
+        while (wait := refusals.due_in(node_id, self._now())) > 0:
+            await asyncio.sleep(wait)
+            error = refusals.error(node_id)
+            if error is not None and refusals.count(node_id) > count:
+                raise copy_to_raise(error)
+        refusals.begin(node_id, self._now())
 
     def _tell_unreachable(self, error: KafkaError) -> None:
         """Record that the node cannot be reached, and log that now and then."""

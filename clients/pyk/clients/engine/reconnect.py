@@ -70,22 +70,3 @@ class ConnectLimiter:
         self._tokens = min(self.burst, self._tokens + gained) - 1
         self._filled_at = now
         return max(0.0, -self._tokens / self.rate)
-
-
-@attrs.define
-class Refusals:
-    """Keeps a client from trying to log in more often than once a second after it was refused.
-
-    The same credentials go to all brokers, so all connections of the client wait.
-    """
-
-    interval: float = 1.0
-    _not_before: float = 0.0
-
-    def due_in(self, now: float) -> float:
-        """Return the seconds until the client may connect."""
-        return max(0.0, self._not_before - now)
-
-    def refused(self, now: float) -> None:
-        """Record that a broker refused the client, or the client a broker."""
-        self._not_before = now + self.interval
