@@ -31,6 +31,8 @@ def main(minutes: float, seed: int, broker: str) -> int:
     report = chaos.run(minutes * 60)
     faults = ", ".join(f"{kind} {count}" for kind, count in sorted(chaos.faults.items()))
     not_once = chaos.not_processed_once
+    operations = sum(sum(outcomes.values()) for outcomes in report.operations.values())
+    print(f"operations: {operations}")
     print(f"{report}\nrecords that stages did not process exactly once: {dict(not_once) or 0}")
     print(f"faults: {faults}\nhistory: {chaos.history_file}")
     return 0 if report.is_sound and not report.unread and not not_once else 1

@@ -10,7 +10,7 @@ from support.recorded_chains import play_chain
 from support.recorded_transactions import STAGES, not_processed_once
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_stage_processes_every_record_once_in_spite_of_faults(seed: int) -> None:
     recorder, nemesis = run_virtual(play_chain(seed))
 
@@ -25,13 +25,13 @@ def test_every_stage_processes_every_record_once_in_spite_of_faults(seed: int) -
 
 
 def test_a_chain_that_reads_what_is_not_committed_is_found() -> None:
-    recorder, _ = run_virtual(play_chain(2, reads="read_uncommitted"))
+    recorder, _ = run_virtual(play_chain(2, reads="read_uncommitted", seconds=8))
 
     assert "G1a aborted read" in check(recorder.history()).counts
 
 
 def test_the_same_seed_gives_the_same_history() -> None:
-    first, _ = run_virtual(play_chain(3))
-    second, _ = run_virtual(play_chain(3))
+    first, _ = run_virtual(play_chain(3, seconds=8))
+    second, _ = run_virtual(play_chain(3, seconds=8))
 
     assert first.events == second.events

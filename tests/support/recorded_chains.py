@@ -60,7 +60,7 @@ class Chain:
         self._is_over = False
         self._decisions = Decisions({})
 
-    async def play(self, nemesis: Nemesis) -> None:
+    async def play(self, nemesis: Nemesis, seconds: float) -> None:
         """Run everything through faults, let the stages catch up, and audit all topics."""
         for number in range(WRITERS):
             self._spawn(self._write(f"writer-id{number}"))
@@ -69,7 +69,7 @@ class Chain:
                 self._spawn(self._transform(stage, f"stage{stage}-id{number}"))
         self._spawn(self._prepare("preparer-id"))
         self._spawn(self._complete())
-        await nemesis.run(SECONDS_OF_FAULTS)
+        await nemesis.run(seconds)
         self._is_faulty = False
         await self._catch_up()
         self._is_over = True
@@ -223,8 +223,10 @@ class Chain:
             await reader.consumer.close()
 
 
-async def play_chain(seed: int, *, reads: str = "read_committed") -> tuple[Recorder, Nemesis]:
-    """Return what happened in one run, and what went wrong in it.
+async def play_chain(
+    seed: int, *, reads: str = "read_committed", seconds: float = SECONDS_OF_FAULTS
+) -> tuple[Recorder, Nemesis]:
+    """Return what happened in one run, and what went wrong in its first ``seconds``.
 
     ``reads`` is how instances of stages read in truth; the history always says ``read_committed``.
     """
@@ -241,5 +243,5 @@ async def play_chain(seed: int, *, reads: str = "read_committed") -> tuple[Recor
             await cluster.create_topic(topic, partitions=2)
         await finalize_transaction_version(cluster, (2, 1, 0)[seed % 3])
         nemesis = Nemesis(world, cluster, Random(f"{seed} nemesis"), TRANSACTION_APIS)
-        await Chain(world, cluster, recorder, reads).play(nemesis)
+        await Chain(world, cluster, recorder, reads).play(nemesis, seconds)
     return recorder, nemesis

@@ -121,6 +121,8 @@ class RecordedGroup:
             enable_auto_commit=False,
             session_timeout_ms=6_000,
             heartbeat_interval_ms=1_000,
+            # A JoinGroup that is lost on a living connection is given up 5 s after this.
+            max_poll_interval_ms=60_000,
             max_poll_records=self._random.choice((1, 10, 500)),
         )
         member.subscribe(TOPICS)
