@@ -242,8 +242,8 @@ class TransactionDriver:
         """Return whether a transaction may begin without a request, as most of them do."""
         if self._requester.must_look_at_features:
             return False
-        self.state.use(self._requester.version())
-        return not self.state.must_initialize
+        self.state.epochs.use(self._requester.version())
+        return not self.state.epochs.must_initialize
 
     async def _be_ready(self) -> None:
         """Do what has to be done before a transaction begins, and no more: a caller that has
