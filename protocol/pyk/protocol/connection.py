@@ -286,7 +286,8 @@ class ServerConnection:
     """The server's end: frames become requests, responses become frames in the right order."""
 
     def __init__(self, supported: Mapping[ApiKey, VersionRange]) -> None:
-        self._supported = supported
+        self.supported = supported
+        """The APIs and versions that are taken; may be replaced, as when a client has logged in."""
         self._unanswered: deque[Request] = deque()
 
     @property
@@ -302,7 +303,7 @@ class ServerConnection:
         """
         header, api_key, position = self._read_header(frame)
         version = header.request_api_version
-        offered = self._supported.get(api_key, NO_VERSIONS)
+        offered = self.supported.get(api_key, NO_VERSIONS)
         if version not in offered:
             raise UnsupportedRequestError(
                 f"{api_key.api_name} version {version}; this server has {offered}",

@@ -9,8 +9,9 @@ committed to the metadata log are followed, see :mod:`.metadata_follower`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -43,6 +44,7 @@ from .log_maintenance import LogMaintenance
 from .metadata_follower import MetadataFollower
 from .network.connection import RequestHandler
 from .network.listener import BrokerListener, ListenerLimits
+from .network.listener_settings import ListenerSettings
 from .registration import register
 from .replicas import Replicas
 from .services import BrokerServices
@@ -53,6 +55,8 @@ from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
     from pyk.protocol.messages.create_topics import CreatableTopic
+
+    from .security.broker_login import BrokerLogin
 
 
 @slotted.frozen(kw_only=True)
@@ -123,7 +127,9 @@ class Broker:
 
     def _new_channels(self, client_id: str) -> TcpChannels:
         environment = self._environment
-        return TcpChannels(environment.network, environment.clock, self._address_of, client_id)
+        return TcpChannels(
+            environment.network, environment.clock, self._address_of, client_id, self._new_login
+        )
 
     def _address_of(self, node_id: int) -> tuple[str, int] | None:
         """Return where to connect to a broker; to this one, whatever clients are told."""
@@ -156,8 +162,10 @@ class Broker:
 
     # -- life ------------------------------------------------------------------------------------
 
-    async def start(self, listeners: Listeners) -> None:
-        """Load everything and serve.
+    async def start(
+        self, listeners: Listeners, users: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Load everything and serve. ``users`` have these passwords for SCRAM.
 
         Raises ``StorageError`` if the data directory cannot be used, and ``OSError`` if a port
         cannot be opened. The directory is then unlocked again, as clean as it was.
@@ -165,7 +173,9 @@ class Broker:
         self._logs = self._open_logs()
         try:
             await self._load()
+            await self._add_users(users)
             self.listeners = await self._open_ports(listeners)
+            self._new_login()  # raises if brokers cannot log in to each other
             self.configs.set_static(
                 listeners=tuple(map(str, self.listeners.bound)),
                 advertised_listeners=tuple(map(str, self.listeners.advertised)),
@@ -270,14 +280,61 @@ class Broker:
         )
         return self._listener
 
+    async def _add_users(self, users: Mapping[str, str]) -> None:
+        if not users:
+            return
+        from .security.users import scram_credentials
+
+        request = scram_credentials(
+            self.image, users, lambda: self._environment.random.randbytes(16)
+        )
+        response = await value_of(self.services.controller.send(request))
+        for result in response.results:
+            if result.error_code:
+                raise ApiError(ErrorCode(result.error_code), result.error_message)
+        await value_of(self.follower.caught_up())
+
+    def _new_login(self) -> BrokerLogin | None:
+        """Return the login for a connection to another broker, None if there is none."""
+        assert self.listeners is not None
+        name = self.listeners.inter_broker
+        if not self.listeners.protocol_of(name).has_sasl:
+            return None
+        from .security.broker_login import broker_login
+
+        return broker_login(self.configs, name, self._new_nonce())
+
+    def _new_nonce(self) -> str:
+        return f"{self._environment.random.getrandbits(128):032x}"
+
     async def _open_ports(self, listeners: Listeners) -> Listeners:
         """Open all ports; return the listeners with them."""
         opened, ports = self._new_listener(), {}
         for each in listeners.bound:
             ports[each.listener] = await opened.open(
-                self._environment.network, each.host, each.port, each.listener
+                self._environment.network, each.host, each.port, self._settings_of(each)
             )
         return listeners.with_ports(ports)
+
+    def _settings_of(self, endpoint: Endpoint) -> ListenerSettings:
+        """Return how a listener authenticates; raise ``InvalidConfigError`` if it cannot."""
+        config, new_sasl = self.configs.listener(endpoint.listener), None
+        if endpoint.protocol.has_sasl:
+            from .security.mechanisms import authentication_of
+
+            new_sasl = authentication_of(
+                endpoint.listener,
+                self.configs,
+                self.image,
+                new_nonce=self._new_nonce,
+                time_ms=self._environment.clock.time_ms,
+            )
+        return ListenerSettings(
+            name=endpoint.listener,
+            new_sasl=new_sasl,
+            max_login_bytes=config.sasl_server_max_receive_size,
+            failed_login_delay=config.connection_failed_authentication_delay_ms / 1000,
+        )
 
     async def _register(self, endpoints: Iterable[Endpoint]) -> None:
         self.services.producer_ids.broker_epoch = await register(

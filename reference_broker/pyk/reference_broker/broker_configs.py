@@ -10,12 +10,15 @@ from .config import (
     BrokerConfigLayers,
     ConfigEntry,
     ConfigValue,
+    InvalidConfigError,
+    ListenerConfig,
     LogConfig,
     parse_topic_configs,
     stored_broker_configs,
 )
 from .controller.configs import ALL_BROKERS
 from .controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .security.jaas import jaas_options
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,24 @@ class BrokerConfigs:
         self._log_configs.clear()  # the defaults may have changed
         for listener in self._listeners:
             listener(self.broker)
+
+    def listener(self, name: str) -> ListenerConfig:
+        """Return the effective configuration of a listener."""
+        return self._layers.listener_config(name)
+
+    def jaas_options(self, listener: str, mechanism: str, module: str) -> dict[str, str]:
+        """Return the options of a login module for a mechanism of a listener, empty if not set.
+
+        Raises ``InvalidConfigError``, which shows none of them.
+        """
+        text = self._layers.jaas_config(listener, mechanism)
+        if text is None:
+            return {}
+        try:
+            return jaas_options(text, module)
+        except ValueError as error:
+            name = f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
+            raise InvalidConfigError(f"{name}: {error}", name=name) from None
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the effective configuration of a topic; topics with the same one share it."""

@@ -22,8 +22,8 @@ from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
-from .listener_arguments import listener_configs
-from .listeners import listeners_of
+from .listener_arguments import client_options, listener_configs, user_configs
+from .listeners import SecurityProtocol, listeners_of
 
 R = TypeVar("R")
 
@@ -58,6 +58,9 @@ class AsyncCluster:
     A broker has one listener, ``PLAINTEXT``, on ``host`` (127.0.0.1) and ``port`` (a free one),
     unless ``config`` has ``listeners``. There port 0 is a free one, too, which a node keeps when it
     is started again.
+
+    ``sasl``, passwords by user, makes clients log in: by SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN.
+    The listener is then ``SASL_PLAINTEXT``. :meth:`client_options` has what a client needs.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class AsyncCluster:
         host: str | None = None,
         port: int | None = None,
         advertise: str | None = None,
+        sasl: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         network: Network | None = None,
         filesystem: FileSystem | None = None,
@@ -82,13 +86,19 @@ class AsyncCluster:
         for name, arguments in _SET_BY_ARGUMENTS.items():
             if name in self._config:
                 raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
-        self._config |= listener_configs(self._config, host, port, advertise)
+        random = random or SystemRandom()
+        self._users = dict(sasl or {})
+        protocol = SecurityProtocol.SASL_PLAINTEXT if self._users else SecurityProtocol.PLAINTEXT
+        self._config |= listener_configs(self._config, host, port, advertise, protocol)
+        if self._users:
+            password = f"{random.getrandbits(128):032x}"
+            self._config = user_configs(self._config, self._users, password)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
         self._environment = Environment(
             clock=clock,
-            random=random or SystemRandom(),
+            random=random,
             network=network or SystemNetwork(),
             filesystem=filesystem,
         )
@@ -117,6 +127,18 @@ class AsyncCluster:
             host = reachable_host() if endpoint.host in WILDCARDS else endpoint.host
             addresses.append(format_address(host, endpoint.port))
         return ",".join(addresses)
+
+    def client_options(
+        self, user: str | None = None, *, listener: str | None = None
+    ) -> dict[str, Any]:
+        """Return the keyword arguments with which a client connects.
+
+        ``user`` is one of ``sasl``, by default the first; ``listener`` by default the first that is
+        advertised. Raises ``ValueError`` for an unknown one.
+        """
+        (node,) = self._listeners
+        protocol = node.protocol_of(listener or node.advertised[0].listener)
+        return client_options(self.bootstrap_of(listener), protocol, self._users, user)
 
     def __repr__(self) -> str:
         return f"<AsyncCluster {_whereabouts(self)}>"
@@ -154,7 +176,7 @@ class AsyncCluster:
             self._environment,
             lambda inner, services: FaultInjector(inner, services, self.faults, self._request_log),
         )
-        await broker.start(self._listeners[node])
+        await broker.start(self._listeners[node], self._users)
         assert broker.listeners is not None
         self._listeners[node] = broker.listeners
         self._brokers[node] = broker
@@ -218,9 +240,16 @@ class Cluster:
         host: str | None = None,
         port: int | None = None,
         advertise: str | None = None,
+        sasl: Mapping[str, str] | None = None,
     ) -> None:
         self._cluster = AsyncCluster(
-            brokers, data_dir=data_dir, config=config, host=host, port=port, advertise=advertise
+            brokers,
+            data_dir=data_dir,
+            config=config,
+            host=host,
+            port=port,
+            advertise=advertise,
+            sasl=sasl,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -230,6 +259,20 @@ class Cluster:
     def bootstrap(self) -> str:
         """The addresses for ``bootstrap_servers``."""
         return self._cluster.bootstrap
+
+    def bootstrap_of(self, listener: str | None) -> str:
+        """Return the addresses of a listener by its name; None is the first that is advertised."""
+        return self._cluster.bootstrap_of(listener)
+
+    def client_options(
+        self, user: str | None = None, *, listener: str | None = None
+    ) -> dict[str, Any]:
+        """Return the keyword arguments with which a client connects.
+
+        ``user`` is one of ``sasl``, by default the first; ``listener`` by default the first that is
+        advertised. Raises ``ValueError`` for an unknown one.
+        """
+        return self._cluster.client_options(user, listener=listener)
 
     @property
     def faults(self) -> FaultRules:

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .address import WILDCARDS, format_address, parse_address
-from .config import InvalidConfigError
-from .listeners import PLAINTEXT
+from .config import BrokerConfigLayers, InvalidConfigError
+from .listeners import SecurityProtocol, listeners_of
 
 LOOPBACK = "127.0.0.1"
 
 
 def listener_configs(
-    config: Mapping[str, object], host: str | None, port: int | None, advertise: str | None
+    config: Mapping[str, object],
+    host: str | None,
+    port: int | None,
+    advertise: str | None,
+    protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT,
 ) -> dict[str, object]:
     """Return the configurations that these arguments stand for.
+
+    The only listener has the name of its protocol.
 
     Raises ``InvalidConfigError`` for an argument beside a configuration of the same, ``ValueError``
     for an address that clients cannot connect to.
@@ -33,13 +39,58 @@ def listener_configs(
     if "listeners" in config:
         return {}
     address = format_address(host or LOOPBACK, port or 0)
-    configs: dict[str, object] = {"listeners": f"{PLAINTEXT}://{address}"}
+    configs: dict[str, object] = {"listeners": f"{protocol.name}://{address}"}
     if advertise is not None:
         told_host, told_port = _advertised(advertise)
         # Port 0 is told as the one that the listener gets.
         told = format_address(told_host, told_port or port or 0)
-        configs["advertised.listeners"] = f"{PLAINTEXT}://{told}"
+        configs["advertised.listeners"] = f"{protocol.name}://{told}"
     return configs
+
+
+def user_configs(
+    config: Mapping[str, object], users: Mapping[str, str], inter_broker_password: str
+) -> dict[str, object]:
+    """Return the configurations that let these users log in at every listener with SASL.
+
+    Raises ``InvalidConfigError`` if there is no such listener.
+    """
+    from .security.users import MECHANISMS, plain_jaas_config
+
+    layers = BrokerConfigLayers.of(config)
+    bound = listeners_of(layers.broker_config()).bound
+    listeners = [each.listener.lower() for each in bound if each.protocol.has_sasl]
+    if not listeners:
+        text = "sasl= (--sasl): none of the listeners has SASL"
+        raise InvalidConfigError(text, name="listeners")
+    jaas = plain_jaas_config(users, inter_broker_password)
+    return {
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        **{f"listener.name.{name}.plain.sasl.jaas.config": jaas for name in listeners},
+        **config,
+    }
+
+
+def client_options(
+    bootstrap: str, protocol: SecurityProtocol, users: Mapping[str, str], user: str | None
+) -> dict[str, object]:
+    """Return the keyword arguments of a client; raise ``ValueError`` for an unknown user."""
+    options: dict[str, object] = {"bootstrap_servers": bootstrap}
+    if protocol is not SecurityProtocol.PLAINTEXT:
+        options["security_protocol"] = protocol.name
+    if not protocol.has_sasl:
+        if user is not None:
+            raise ValueError(f"user={user!r}: the listener has no users; use Cluster(sasl=…)")
+        return options
+    name = next(iter(users), "") if user is None else user
+    if name not in users:
+        raise ValueError(f"user={user!r} is not one of the users {', '.join(users)}")
+    return options | {
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": name,
+        "sasl_plain_password": users[name],
+    }
 
 
 def _advertised(advertise: str) -> tuple[str, int | None]:

@@ -70,6 +70,10 @@ class Listeners:
     advertised: tuple[Endpoint, ...]
     inter_broker: str
 
+    def protocol_of(self, listener: str) -> SecurityProtocol:
+        """Return the protocol of a listener by its name."""
+        return next(each.protocol for each in self.bound if each.listener == listener)
+
     def with_ports(self, ports: Mapping[str, int]) -> Listeners:
         """Return these with the ports by listener, where a port was not known."""
         return slotted.evolve(

@@ -5,6 +5,7 @@ from pyk.reference_broker.config.definition import (
     ConfigDefinition,
     ConfigType,
     ConfigValue,
+    Password,
     UpdateMode,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
@@ -22,6 +23,7 @@ from pyk.reference_broker.config.layers import (
     parse_topic_configs,
     stored_broker_configs,
 )
+from pyk.reference_broker.config.listener_config import ListenerConfig
 from pyk.reference_broker.config.log_config import LogConfig
 
 __all__ = [
@@ -36,7 +38,9 @@ __all__ = [
     "ConfigType",
     "ConfigValue",
     "InvalidConfigError",
+    "ListenerConfig",
     "LogConfig",
+    "Password",
     "UpdateMode",
     "broker_definition",
     "check_topic_configs",

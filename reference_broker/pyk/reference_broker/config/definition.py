@@ -20,6 +20,16 @@ from pyk.runtime import slotted
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
+
+class Password(str):
+    """A value of type PASSWORD, which ``repr`` does not show."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'[hidden]'"
+
+
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 
 T = TypeVar("T")
@@ -169,7 +179,7 @@ _PARSERS: dict[ConfigType, Callable[[ConfigDefinition, object], ConfigValue]] = 
     ConfigType.DOUBLE: ConfigDefinition._parse_double,
     ConfigType.LIST: ConfigDefinition._parse_list,
     ConfigType.CLASS: ConfigDefinition._parse_string,
-    ConfigType.PASSWORD: ConfigDefinition._parse_string,
+    ConfigType.PASSWORD: lambda _, value: Password(value),
     ConfigType.UNKNOWN: ConfigDefinition._parse_string,
 }
 

@@ -16,6 +16,7 @@ from pyk.reference_broker.config.definition import (
     UpdateMode,
     definitions_of,
 )
+from pyk.reference_broker.config.listener_config import ListenerConfig
 from pyk.runtime import slotted
 
 NULL = "\\N"
@@ -28,7 +29,7 @@ DOC = (
 @cache
 def all_broker_definitions() -> dict[str, ConfigDefinition]:
     """Return all broker configurations of Kafka by name, in order."""
-    own = definitions_of(BrokerConfig)
+    own = {**definitions_of(BrokerConfig), **definitions_of(ListenerConfig)}
     listed = [_definition(row) for row in kafka_rows()]
     return {each.name: own.get(each.name, each) for each in listed}
 

@@ -13,6 +13,7 @@ names: Kafka keeps and shows these too.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from itertools import dropwhile, product
@@ -23,17 +24,25 @@ from pyk.reference_broker.config.definition import (
     ConfigDefinition,
     ConfigType,
     ConfigValue,
+    Password,
     definitions_of,
     from_parsed,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.reference_broker.config.listener_config import ListenerConfig
 from pyk.reference_broker.config.log_config import LogConfig
 from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
 TOPIC_DEFINITIONS = definitions_of(LogConfig)
-BROKER_DEFINITIONS = definitions_of(BrokerConfig)
+LISTENER_DEFINITIONS = definitions_of(ListenerConfig)
+BROKER_DEFINITIONS = {**definitions_of(BrokerConfig), **LISTENER_DEFINITIONS}
+JAAS_CONFIG = "sasl.jaas.config"
+
+_OF_LISTENER = re.compile(
+    r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?(.+)"
+)
 
 
 class ConfigSource(IntEnum):
@@ -130,7 +139,15 @@ def stored_broker_configs(values: Mapping[str, str]) -> dict[str, ConfigValue]:
 
 
 def broker_definition(name: str) -> ConfigDefinition | None:
-    """Return the broker configuration of this name, with an effect here or not."""
+    """Return the broker configuration of this name, with an effect here or not.
+
+    One of a single listener has the definition of that of all.
+    """
+    of_listener = _OF_LISTENER.fullmatch(name)
+    if of_listener is not None:
+        common = broker_definition(of_listener[1])
+        has_effect = of_listener[1] in LISTENER_DEFINITIONS or of_listener[1] == JAAS_CONFIG
+        return common and slotted.evolve(common, name=name, has_effect=has_effect)
     definition = BROKER_DEFINITIONS.get(name)
     if definition is not None:
         return definition
@@ -158,7 +175,24 @@ class BrokerConfigLayers:
 
     def broker_config(self) -> BrokerConfig:
         """Return the effective configuration; what only fallbacks set is set in it too."""
-        return from_parsed(BrokerConfig, {name: self._value(name) for name in BROKER_DEFINITIONS})
+        names = definitions_of(BrokerConfig)
+        return from_parsed(BrokerConfig, {name: self._value(name) for name in names})
+
+    def listener_config(self, listener: str) -> ListenerConfig:
+        """Return the effective configuration of a listener."""
+        prefix = f"listener.name.{listener.lower()}."
+        values = {
+            name: self._value(name) if own is None else own
+            for name in LISTENER_DEFINITIONS
+            for own in [self.static.get(prefix + name)]
+        }
+        return from_parsed(ListenerConfig, values)
+
+    def jaas_config(self, listener: str, mechanism: str) -> Password | None:
+        """Return ``sasl.jaas.config`` of a mechanism of a listener, None if it is not set."""
+        prefix = f"listener.name.{listener.lower()}.{mechanism.lower()}."
+        found = self.static.get(prefix + JAAS_CONFIG)
+        return None if found is None else Password(found)
 
     def log_config(self, topic_configs: Mapping[str, ConfigValue]) -> LogConfig:
         """Return the effective configuration of a topic that overrides ``topic_configs``."""

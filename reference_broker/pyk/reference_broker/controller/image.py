@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
+from pyk.protocol.messages.access_records import (
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     ConfigRecord,
@@ -99,6 +103,10 @@ class MetadataImage:
     configs: dict[tuple[int, str], dict[str, str]] = slotted.field(factory=dict)
     """Own values by resource type and name; the empty broker name means all brokers."""
     features: dict[str, int] = slotted.field(factory=dict)
+    scram_credentials: dict[tuple[str, int], UserScramCredentialRecord] = slotted.field(
+        factory=dict
+    )
+    """By user and number of the mechanism."""
     next_producer_id: int = 0
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
@@ -203,6 +211,14 @@ class MetadataImage:
             self.features.pop(record.name, None)  # switched off
         return []
 
+    def _scram_credential(self, record: UserScramCredentialRecord) -> list[Change]:
+        self.scram_credentials[record.name, record.mechanism] = record
+        return []
+
+    def _remove_scram_credential(self, record: RemoveUserScramCredentialRecord) -> list[Change]:
+        self.scram_credentials.pop((record.name, record.mechanism), None)
+        return []
+
 
 def _endpoint(record: BrokerEndpoint) -> Endpoint:
     return Endpoint(
@@ -213,6 +229,7 @@ def _endpoint(record: BrokerEndpoint) -> Endpoint:
     )
 
 
+# A record holds what is known of a credential, and its repr hides the secrets.
 _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     TopicRecord: MetadataImage._topic,
     PartitionRecord: MetadataImage._partition,
@@ -223,4 +240,6 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     UnregisterBrokerRecord: MetadataImage._unregister_broker,
     ProducerIdsRecord: MetadataImage._producer_ids,
     FeatureLevelRecord: MetadataImage._feature_level,
+    UserScramCredentialRecord: MetadataImage._scram_credential,
+    RemoveUserScramCredentialRecord: MetadataImage._remove_scram_credential,
 }

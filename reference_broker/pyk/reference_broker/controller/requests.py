@@ -71,6 +71,12 @@ def _update_features(shard: ControllerShard, request: Any) -> Decided:
     return update_features(shard.image.features, request)
 
 
+def _alter_scram(shard: ControllerShard, request: Any) -> Decided:
+    from .scram_requests import alter_user_scram_credentials
+
+    return alter_user_scram_credentials(shard.image, request)
+
+
 def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import register_broker
 
@@ -90,6 +96,7 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.ALTER_CONFIGS: _replace_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
     ApiKey.UPDATE_FEATURES: _update_features,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
     ApiKey.BROKER_REGISTRATION: _register_broker,
     ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
 }

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyk.reference_broker.address import WILDCARDS
 from pyk.reference_broker.controller.image import BrokerImage
 from pyk.reference_broker.listeners import PLAINTEXT
+from pyk.reference_broker.security.principal import ANONYMOUS, Principal
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.security.authentication import SaslAuthentication
 
 NO_OPERATIONS = -2147483648
 """The value for "not asked for" in fields of authorized operations."""
@@ -23,6 +29,10 @@ class RequestContext:
     """The address at which the client has reached this broker."""
     listener: str = PLAINTEXT
     """The name of the listener through which the request came."""
+    principal: Principal = ANONYMOUS
+    """Who the client is."""
+    sasl: SaslAuthentication | None = None
+    """The authentication of the connection, None on a listener without SASL."""
 
     def address_of(self, broker: BrokerImage) -> tuple[str, int] | None:
         """Return host and port to tell this client of a broker: those of the listener it uses.

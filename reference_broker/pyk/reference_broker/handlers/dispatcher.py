@@ -35,6 +35,8 @@ class Dispatcher:
             client_host=connection.client_host,
             local_host=connection.local_host,
             listener=connection.listener,
+            principal=connection.principal,
+            sasl=connection.sasl,
         )
         try:
             result: HandlerResult = handler(request.api_key)(self._services, request.body, context)

@@ -171,6 +171,16 @@ def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _alter_user_scram_credentials(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResult
+
+    users = dict.fromkeys(each.name for each in [*request.deletions, *request.upsertions])
+    response.results = [
+        AlterUserScramCredentialsResult(user=user, error_code=code, error_message=None)
+        for user in users
+    ]
+
+
 def _write_txn_markers(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.write_txn_markers import (
         WritableTxnMarkerPartitionResult,
@@ -210,6 +220,7 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,
     ApiKey.DESCRIBE_TRANSACTIONS: _describe_transactions,

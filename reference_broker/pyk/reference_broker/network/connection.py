@@ -13,22 +13,27 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
+from pyk.reference_broker.security.principal import ANONYMOUS, Principal
 from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FileRegion, FrameSizeError, FrameTransport
 
 from .limits import ByteBudget, LogLimiter, Progress
+from .listener_settings import ListenerSettings
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING_FRAMES = 16
 SECONDS_IN_A_TURN = 0.001
 SEND_BUFFER_BYTES = 256 * 1024
+# Of clients that have not logged in. Bodies of other requests are not even decoded.
+_LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 SENT_FROM_FILES = (FileRegion, FileRecords)
 
 
@@ -60,7 +65,7 @@ class Connection:
         handler: RequestHandler,
         protocol: ServerConnection,
         *,
-        listener: str,
+        settings: ListenerSettings,
         max_frame_bytes: int,
         budget: ByteBudget,
         log_limiter: LogLimiter,
@@ -69,7 +74,13 @@ class Connection:
         on_lost: Callable[[Connection], None],
     ) -> None:
         self.connection_id = connection_id
-        self.listener = listener
+        self.listener = settings.name
+        self.principal = ANONYMOUS
+        """Who the client is, as far as it has shown."""
+        self.sasl = None if settings.new_sasl is None else settings.new_sasl(self._authenticated)
+        """The authentication of this connection, None on a listener without SASL."""
+        self._settings = settings
+        self._max_frame_bytes = max_frame_bytes
         self.transport = _ServerTransport(self, max_frame_bytes=max_frame_bytes)
         self.progress = Progress(clock.now())
         self.host = ""
@@ -92,6 +103,10 @@ class Connection:
         self._next_turn: asyncio.Handle | None = None
         self._is_paused = False
         self._is_silent = False
+        if self.sasl is not None:
+            self._served = protocol.supported
+            protocol.supported = {key: self._served[key] for key in _LOGIN_APIS}
+            self.transport.limit_frames(min(max_frame_bytes, settings.max_login_bytes))
 
     def is_overdue(self, now: float, max_idle: float) -> str | None:
         """Return why the connection should be closed, None if it is well."""
@@ -201,11 +216,16 @@ class Connection:
         except ProtocolError as error:
             self._fail(error)
             return
+        if not self._allows(request.api_key):
+            self._fail(ProtocolError(f"{request.api_key.api_name} needs a login before it"))
+            return
         try:
             result = self._handler.handle(request, self)
         except ConnectionClosedError:
             self.transport.close()
             return
+        if self.sasl is not None and self.sasl.is_refused:
+            result = self._refuse_login(result)
         if isinstance(result, Deferred):
             self._wait_for(request, result)
         else:
@@ -229,6 +249,27 @@ class Connection:
         result.when_done(answer)
         was_waiting = True
 
+    # -- logins ----------------------------------------------------------------------------------
+
+    def _allows(self, api_key: int) -> bool:
+        return self.sasl is None or self.sasl.allows(api_key, self._clock.time_ms())
+
+    def _authenticated(self, principal: Principal) -> None:
+        self.principal = principal
+        self._protocol.supported = self._served
+        self.transport.limit_frames(self._max_frame_bytes)
+
+    def _refuse_login(self, result: HandlerResult) -> Deferred[Any]:
+        """Return the answer to a failed login: it comes late, and nothing after it."""
+        self._log_limiter.warning("Failed authentication of %s", self.host)
+        late: Deferred[Any] = Deferred()
+        answered: Deferred[Any] = late.then(lambda response: response)
+        answered.when_abandoned(late.abandon)
+        loop = asyncio.get_running_loop()
+        loop.call_later(self._settings.failed_login_delay, late.complete, result)
+        late.when_done(lambda _: self.close())
+        return answered
+
     def _resume(self) -> None:
         self._next_turn = None
         if self._is_idle:
@@ -236,7 +277,8 @@ class Connection:
             self._handle_waiting()
 
     def _refuse(self, error: RequestError) -> None:
-        response = self._handler.refuse(error) if error.request is not None else None
+        may_know = self._allows(error.header.request_api_key)
+        response = self._handler.refuse(error) if may_know and error.request is not None else None
         if response is None or error.request is None:
             self._fail(error)
         else:

@@ -9,18 +9,19 @@ from collections.abc import Callable
 from functools import partial
 
 from pyk.protocol.connection import ServerConnection
-from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FrameTransport, Listener, Network
 
 from .connection import Connection, RequestHandler
 from .limits import ByteBudget, LogLimiter
+from .listener_settings import ListenerSettings
 
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
 SHORTEST_SWEEP_SECONDS = 0.05
+PLAIN_LISTENER = ListenerSettings()
 
 
 @slotted.frozen(kw_only=True)
@@ -65,12 +66,14 @@ class BrokerListener:
     def connection_count(self) -> int:
         return len(self._connections)
 
-    async def open(self, network: Network, host: str, port: int, listener: str = PLAINTEXT) -> int:
+    async def open(
+        self, network: Network, host: str, port: int, settings: ListenerSettings = PLAIN_LISTENER
+    ) -> int:
         """Begin to accept connections of a listener, and return the port.
 
         Raises ``OSError`` if the port cannot be opened.
         """
-        opened = await network.listen(partial(self._accept, listener), host, port)
+        opened = await network.listen(partial(self._accept, settings), host, port)
         self._open_ports.append(opened)
         if self._sweep is None:
             self._sweep_later()
@@ -91,13 +94,13 @@ class BrokerListener:
             connection.transport.abort()
         await asyncio.sleep(0)  # aborted transports say so in the next turn of the loop
 
-    def _accept(self, listener: str) -> FrameTransport:
+    def _accept(self, settings: ListenerSettings) -> FrameTransport:
         self._last_id += 1
         return Connection(
             self._last_id,
             self._handler,
             self._new_protocol(),
-            listener=listener,
+            settings=settings,
             max_frame_bytes=self.limits.max_request_bytes,
             budget=self._budget,
             log_limiter=self._log_limiter,

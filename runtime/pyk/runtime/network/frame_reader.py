@@ -68,6 +68,10 @@ class FrameReader:
         """Call :meth:`arrived`, under the name that asyncio calls."""
         self.arrived(nbytes)
 
+    def limit_frames(self, max_frame_bytes: int) -> None:
+        """Refuse larger frames than this from now on."""
+        self._max_frame_bytes = max_frame_bytes
+
     @property
     def receiving_bytes(self) -> int:
         """The size of the frame that has begun to arrive, 0 between frames."""

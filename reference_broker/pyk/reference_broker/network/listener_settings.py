@@ -1,0 +1,31 @@
+"""What the connections of one listener have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pyk.reference_broker.listeners import PLAINTEXT
+from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    import ssl
+
+    from pyk.reference_broker.security.authentication import SaslAuthentication
+    from pyk.reference_broker.security.principal import Principal
+
+WhenAuthenticated = Callable[["Principal"], object]
+
+
+@slotted.frozen(kw_only=True)
+class ListenerSettings:
+    """The name of a listener, and how it authenticates; sizes in bytes, times in seconds."""
+
+    name: str = PLAINTEXT
+    tls: ssl.SSLContext | None = None
+    new_sasl: Callable[[WhenAuthenticated], SaslAuthentication] | None = None
+    """Makes the authentication of a connection; None for a listener without SASL."""
+    max_login_bytes: int = 524_288
+    """The largest request before a login."""
+    failed_login_delay: float = 0.1
+    """How long the answer to a failed login waits: whoever guesses must not be quick."""

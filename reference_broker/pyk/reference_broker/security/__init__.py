@@ -1,0 +1,1 @@
+"""Who clients are, and how they show it. Pure."""

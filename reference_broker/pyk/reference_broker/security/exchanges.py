@@ -1,0 +1,137 @@
+"""The server's side of each SASL mechanism: tokens in, tokens out. Pure.
+
+An exchange is asked with each token of the client and returns the token to answer with. It raises
+``SaslTokenError`` or :class:`LoginRefusedError`, and then it is over. Its ``login`` is there once
+the client has shown who it is.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from pyk.protocol.sasl import (
+    FAILURE_SEEN,
+    ClientFinal,
+    ClientFirst,
+    OAuthBearerFailure,
+    OAuthBearerResponse,
+    PlainToken,
+    ScramCredential,
+    ServerFirst,
+    auth_message,
+)
+
+from .bearer_tokens import InvalidBearerTokenError
+from .principal import Login, Principal
+
+OTHER_AUTHORIZATION_ID = (
+    "Authentication failed: Client requested an authorization id that is different from username"
+)
+
+
+class LoginRefusedError(Exception):
+    """A login that fails; ``message`` is told to the client, None for Kafka's general one."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class SaslExchange(Protocol):
+    """One exchange of tokens."""
+
+    login: Login | None
+
+    def answer(self, token: bytes) -> bytes:
+        """Return the token that answers one of the client."""
+
+
+class PlainExchange:
+    """PLAIN: the client sends its password, the broker has a table of them."""
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        self._users = users
+        self.login: Login | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        """See :class:`SaslExchange`; nothing is answered to a password that is right."""
+        plain = PlainToken.decode(token)
+        known = self._users.get(plain.username)
+        is_right = hmac.compare_digest((known or "").encode(), plain.password.encode())
+        if known is None or not is_right:
+            raise LoginRefusedError("Authentication failed: Invalid username or password")
+        if plain.authzid not in ("", plain.username):
+            raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
+        self.login = Login(Principal(plain.username))
+        return b""
+
+
+class ScramExchange:
+    """SCRAM: the client proves that it knows the password, and the broker that it knows its hash.
+
+    ``nonce`` is random and printable, another for each exchange.
+    """
+
+    def __init__(self, find: Callable[[str], ScramCredential | None], nonce: str) -> None:
+        self._find = find
+        self._nonce = nonce
+        self._begun: tuple[ClientFirst, ServerFirst, ScramCredential] | None = None
+        self.login: Login | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        """See :class:`SaslExchange`."""
+        return self._begin(token) if self._begun is None else self._finish(token, *self._begun)
+
+    def _begin(self, token: bytes) -> bytes:
+        first = ClientFirst.decode(token)
+        credential = None if first.is_token_authenticated else self._find(first.username)
+        if credential is None:
+            raise LoginRefusedError
+        if first.authzid not in ("", first.username):
+            raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
+        answer = ServerFirst(
+            nonce=first.nonce + self._nonce,
+            salt=credential.salt,
+            iterations=credential.iterations,
+        )
+        self._begun = first, answer, credential
+        return answer.encode()
+
+    def _finish(
+        self, token: bytes, first: ClientFirst, answered: ServerFirst, credential: ScramCredential
+    ) -> bytes:
+        final = ClientFinal.decode(token, first, answered)
+        message = auth_message(first, answered, final)
+        credential.verify_client(message, final)
+        self.login = Login(Principal(first.username))
+        return credential.sign(message).encode()
+
+
+class OAuthBearerExchange:
+    """OAUTHBEARER: the client shows a token that somebody else has given it.
+
+    ``validate`` returns the login of a token; it raises ``InvalidBearerTokenError``.
+    """
+
+    def __init__(self, validate: Callable[[str], Login]) -> None:
+        self._validate = validate
+        self._failure: OAuthBearerFailure | None = None
+        self.login: Login | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        """See :class:`SaslExchange`; a refused token is answered with the reason, and then over."""
+        if self._failure is not None:
+            is_seen = token == FAILURE_SEEN
+            raise LoginRefusedError(self._failure.encode().decode() if is_seen else None)
+        response = OAuthBearerResponse.decode(token)
+        try:
+            login = self._validate(response.token)
+        except InvalidBearerTokenError as error:
+            self._failure = OAuthBearerFailure(error.status, error.scope)
+            return self._failure.encode()
+        if response.authzid not in ("", login.principal.name):
+            raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
+        self.login = login
+        return b""

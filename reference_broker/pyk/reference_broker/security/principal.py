@@ -1,0 +1,28 @@
+"""Who a client is. Pure."""
+
+from __future__ import annotations
+
+from pyk.runtime import slotted
+
+
+@slotted.frozen
+class Principal:
+    """The name of whoever uses a connection, as ACLs and quotas know it."""
+
+    name: str
+    kind: str = "User"
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+@slotted.frozen
+class Login:
+    """A client that has shown who it is, and until when that holds, in ms of the epoch."""
+
+    principal: Principal
+    expires_at_ms: int | None = None
+
+
+ANONYMOUS = Principal("ANONYMOUS")
+"""Whoever uses a listener that asks nobody who they are."""

@@ -1,0 +1,163 @@
+"""What a connection of a SASL listener may do, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse, PlainToken
+from pyk.reference_broker.security.authentication import (
+    SaslAuthentication,
+    UnsupportedMechanismError,
+)
+from pyk.reference_broker.security.bearer_tokens import read_unsecured
+from pyk.reference_broker.security.exchanges import (
+    LoginRefusedError,
+    OAuthBearerExchange,
+    PlainExchange,
+)
+from pyk.reference_broker.security.principal import Principal
+from support.bearer_tokens import unsecured
+
+USERS = {"alice": "secret", "bob": "secret"}
+ALICE = PlainToken("alice", "secret").encode()
+BOB = PlainToken("bob", "secret").encode()
+SECOND = 1000
+
+
+class Side:
+    """The broker's side of one connection."""
+
+    def __init__(self, max_session_ms: int = 0) -> None:
+        self.now_ms = 1_000_000
+        self.told: list[Principal] = []
+        self.sasl = SaslAuthentication(
+            {
+                "PLAIN": lambda: PlainExchange(USERS),
+                "OAUTHBEARER": lambda: OAuthBearerExchange(
+                    lambda token: read_unsecured(token, self.now_ms)
+                ),
+            },
+            max_session_ms,
+            self.told.append,
+        )
+
+    def log_in(self, token: bytes = ALICE, mechanism: str = "PLAIN") -> tuple[bytes, int]:
+        self.sasl.begin(mechanism, self.now_ms)
+        return self.sasl.answer(token, self.now_ms)
+
+    def allowed(self) -> set[ApiKey]:
+        keys = (
+            ApiKey.API_VERSIONS,
+            ApiKey.SASL_HANDSHAKE,
+            ApiKey.SASL_AUTHENTICATE,
+            ApiKey.PRODUCE,
+        )
+        return {key for key in keys if self.sasl.allows(key, self.now_ms)}
+
+
+def test_a_login_goes_from_handshake_to_everything() -> None:
+    side = Side()
+    assert side.allowed() == {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE}
+
+    side.sasl.begin("PLAIN", 0)
+    assert side.allowed() == {ApiKey.SASL_AUTHENTICATE}
+
+    assert side.sasl.answer(ALICE, 0) == (b"", 0)
+    assert ApiKey.PRODUCE in side.allowed()
+    assert side.told == [Principal("alice")]
+
+
+def test_a_refused_login_allows_nothing_and_shows_nothing_of_the_token() -> None:
+    side = Side()
+
+    with pytest.raises(LoginRefusedError) as error:
+        side.log_in(b"\0alice\0canary")
+
+    assert side.allowed() == set()
+    assert side.sasl.is_refused
+    assert "canary" not in f"{error.value!r} {error.value.__context__!r}"
+
+
+def test_a_mechanism_that_there_is_not_ends_the_connection() -> None:
+    side = Side()
+
+    with pytest.raises(UnsupportedMechanismError):
+        side.sasl.begin("GSSAPI", 0)
+
+    assert side.allowed() == set()
+
+
+def test_after_its_lifetime_a_login_must_be_made_again() -> None:
+    side = Side(max_session_ms=60 * SECOND)
+    assert side.log_in() == (b"", 60 * SECOND)
+
+    side.now_ms += 60 * SECOND
+    assert side.allowed() == {ApiKey.SASL_HANDSHAKE}
+
+    side.log_in()
+    assert ApiKey.PRODUCE in side.allowed()
+    assert side.told == [Principal("alice")]
+
+
+def test_logins_again_may_not_come_at_once_one_after_the_other() -> None:
+    side = Side()
+    side.log_in()
+    assert side.sasl.may_begin(side.now_ms)
+
+    side.log_in()
+    assert not side.sasl.may_begin(side.now_ms + SECOND - 1)
+    assert side.sasl.may_begin(side.now_ms + SECOND)
+
+
+def test_a_login_again_keeps_the_principal() -> None:
+    side = Side()
+    side.log_in()
+
+    with pytest.raises(LoginRefusedError, match="Cannot change principals") as error:
+        side.log_in(BOB)
+
+    assert "from User:alice: User:bob" in str(error.value)
+    assert side.allowed() == set()
+
+
+def test_a_login_again_keeps_the_mechanism() -> None:
+    side = Side()
+    side.log_in()
+
+    with pytest.raises(LoginRefusedError, match="'OAUTHBEARER' requested by client is not"):
+        side.sasl.begin("OAUTHBEARER", side.now_ms)
+
+
+def test_the_refusal_of_a_login_again_says_so() -> None:
+    side = Side()
+    side.log_in()
+
+    with pytest.raises(LoginRefusedError, match="failed during re-authentication due to"):
+        side.log_in(b"no token")
+
+
+@pytest.mark.parametrize(
+    ("max_session_ms", "seconds", "lifetime_ms"), [(0, 90, 90_000), (60_000, 90, 60_000)]
+)
+def test_a_login_holds_no_longer_than_its_token(
+    max_session_ms: int, seconds: int, lifetime_ms: int
+) -> None:
+    side = Side(max_session_ms)
+    token = unsecured(sub="alice", exp=side.now_ms // 1000 + seconds)
+
+    _, lifetime = side.log_in(OAuthBearerResponse(token).encode(), "OAUTHBEARER")
+
+    assert lifetime == lifetime_ms
+    assert side.told == [Principal("alice")]
+
+
+def test_a_refused_bearer_token_is_explained_before_the_login_fails() -> None:
+    side = Side()
+    expired = OAuthBearerResponse(unsecured(sub="alice", exp=1)).encode()
+
+    answer, _ = side.log_in(expired, "OAUTHBEARER")
+
+    assert OAuthBearerFailure.decode(answer).status == "invalid_token"
+    with pytest.raises(LoginRefusedError, match="invalid_token"):
+        side.sasl.answer(FAILURE_SEEN, side.now_ms)

@@ -1,0 +1,43 @@
+"""Bearer tokens without a signature."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.reference_broker.security.bearer_tokens import InvalidBearerTokenError, read_unsecured
+from pyk.reference_broker.security.principal import Login, Principal
+from support.bearer_tokens import unsecured
+
+NOW = 1_000
+
+
+def test_a_token_names_its_user_and_its_end() -> None:
+    login = read_unsecured(unsecured(sub="alice", iat=NOW - 1, exp=NOW + 1), NOW * 1000)
+
+    assert login == Login(Principal("alice"), (NOW + 1) * 1000)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "a.b",
+        "a.b.c",
+        "!.!.",
+        "W10.W10.",
+        unsecured(sub="alice"),
+        unsecured(sub="alice", exp=NOW),
+        unsecured(sub="alice", exp="soon"),
+        unsecured(sub="alice", exp=True),
+        unsecured(sub="alice", exp=1e300),
+        unsecured(sub="alice", iat=NOW + 1, exp=NOW + 2),
+        unsecured(sub="", exp=NOW + 1),
+        unsecured(sub=["alice"], exp=NOW + 1),
+        unsecured(exp=NOW + 1),
+        unsecured(alg="HS256", sub="alice", exp=NOW + 1),
+        unsecured(sub="alice", exp=NOW + 1) + "c2ln",
+    ],
+)
+def test_other_tokens_are_invalid(token: str) -> None:
+    with pytest.raises(InvalidBearerTokenError):
+        read_unsecured(token, NOW * 1000)
