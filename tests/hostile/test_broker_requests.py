@@ -25,6 +25,7 @@ from pyk.reference_broker.errors import ConnectionClosedError
 from pyk.reference_broker.handlers.dispatcher import Dispatcher
 from pyk.reference_broker.handlers.table import SERVED
 from pyk.reference_broker.network.connection import Connection
+from pyk.reference_broker.security.principal import ANONYMOUS
 from support.raw_client import batch
 
 BOMBS = [
@@ -86,6 +87,8 @@ class Victim:
 
     host = client_host = local_host = "127.0.0.1"
     listener = "PLAINTEXT"
+    principal = ANONYMOUS
+    sasl = None
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()

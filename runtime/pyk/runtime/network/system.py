@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import ssl
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyk.runtime import slotted
 from pyk.runtime.network.frame_transport import FrameTransport
 from pyk.runtime.network.socket_transport import SocketTransport
+
+if TYPE_CHECKING:
+    import ssl  # which a broker without TLS does not load
 
 log = logging.getLogger(__name__)
 
