@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncProducer
+from pyk.clients import AsyncProducer, Consumer, TopicPartition
 from pyk.clients.errors import StateError
 from pyk.protocol.messages.end_txn import EndTxnRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -83,3 +83,51 @@ async def test_a_block_that_is_cancelled_on_its_way_in_leaves_no_transaction_ope
                 await producer.send("orders", b"outside")
             await write_in_block(producer, b"next")
             assert cluster.committed == [b"before", b"next"]
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_a_block_is_entered_once():
+    async with transacting() as (cluster, producer):
+        transaction = producer.transaction()
+        async with transaction:
+            await producer.send("orders", b"first")
+        with pytest.raises(StateError, match=r"call transaction\(\) for each block"):
+            await transaction.__aenter__()
+        await write_in_block(producer, b"second")
+
+    assert cluster.committed == [b"first", b"second"]
+
+
+@pytest.mark.parametrize("given", ["orders", {TopicPartition("orders", 0): 5}, None], ids=repr)
+@virtual_time
+async def test_what_is_no_consumer_is_a_type_error(given):
+    async with transacting() as (_, producer):
+        with pytest.raises(TypeError, match=r"transaction\(\) takes the consumer .* not"):
+            producer.transaction(given)
+        with pytest.raises(TypeError, match=r"send_offsets_to_transaction\(\) takes offsets"):
+            await send_offsets_of(producer, given)
+
+
+async def send_offsets_of(producer: AsyncProducer[Any, Any], given: Any) -> None:
+    async with producer.transaction() as transaction:
+        await transaction.send_offsets(given)
+
+
+@virtual_time
+async def test_a_blocking_consumer_does_not_fit_an_asyncio_producer():
+    consumer = Consumer("localhost:1", group_id="g", enable_auto_commit=False)
+    async with transacting() as (_, producer):
+        with pytest.raises(TypeError, match="an AsyncConsumer, not Consumer"):
+            producer.transaction(consumer)
+
+
+@virtual_time
+async def test_offsets_cannot_be_sent_outside_of_the_block():
+    async with transacting() as (_, producer):
+        async with producer.transaction() as transaction:
+            pass
+        with pytest.raises(StateError, match="into the block"):
+            await transaction.send_offsets(None)

@@ -436,6 +436,32 @@ class TestWithAProducer:
             found = await consumer.committed([P0, P1, P2])
             assert found == {P0: None, P1: None, P2: None}
 
+    @virtual_time
+    async def test_offsets_whose_await_is_forgotten_abort_the_block(self) -> None:
+        async with one_member() as (cluster, consumer), writer(cluster) as producer:
+            with pytest.raises(StateError, match="was not awaited"):
+                await forget_to_await(producer, consumer)
+
+            assert await positions(consumer) == {P0: 0, P1: 0, P2: 0}
+
+    @virtual_time
+    async def test_a_block_that_commits_no_offsets_of_its_consumer_is_a_warning(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with one_member() as (cluster, consumer), writer(cluster) as producer:
+            for _ in range(2):
+                async with producer.transaction(consumer):
+                    await take(consumer, 5)
+
+        told = [one for one in caplog.records if "committed none of its offsets" in one.message]
+        assert len(told) == 1
+
+
+async def forget_to_await(producer: AsyncProducer[Any, Any], consumer: Any) -> None:
+    async with producer.transaction(consumer) as transaction:
+        await take(consumer, 5)
+        _ = transaction.send_offsets(consumer)
+
 
 async def seek_and_fail(producer: AsyncProducer[Any, Any], consumer: Any) -> None:
     async with producer.transaction(consumer) as transaction:

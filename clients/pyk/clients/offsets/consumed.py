@@ -76,6 +76,10 @@ class TransactionReads(Protocol):
     or task is inside poll.
     """
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it is an asyncio consumer."""
+
     def begin(self) -> Any:
         """Return a mark of the positions to return to.
 
@@ -92,6 +96,9 @@ class TransactionReads(Protocol):
 
     def committed(self, consumed: ConsumedOffsets) -> None:
         """Record that a transaction has committed these offsets."""
+
+    def warn_of_missing_offsets(self, mark: Any) -> None:
+        """Warn, once, if records were handed out since the mark: nothing has committed them."""
 
     def doubt(self, mark: Any, consumed: Sequence[ConsumedOffsets]) -> TransactionDoubt | None:
         """Stop handing out records until the returned object is settled; None if it is closed.

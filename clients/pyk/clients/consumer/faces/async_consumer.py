@@ -42,6 +42,8 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     may be awaited as well. Tests can replace ``clock``, ``network`` and ``random``.
     """
 
+    _is_awaited = True
+
     def _set_up(
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:

@@ -47,6 +47,7 @@ class ConsumerFace(Generic[K, V]):
     """The thread or task that is inside poll or iteration, None between calls."""
     _taker: Any
     """The thread or task that polled last."""
+    _is_awaited = False
 
     def __init__(
         self,
@@ -131,6 +132,7 @@ class ConsumerFace(Generic[K, V]):
             self._at_once_on_loop,
             self._now_on_loop,
             self._core.call_soon,
+            self._is_awaited,
         )
 
     # -- steps, which each face drives -------------------------------------------------------------

@@ -63,6 +63,7 @@ class TransactionCalls:
         self._positions = positions
         self._commits_by_itself = commits_by_itself
         self._has_to_warn = not reads_committed
+        self._has_warned = False
         self._look = look
         self._check = check
 
@@ -104,6 +105,20 @@ class TransactionCalls:
 
     def committed(self, consumed: ConsumedOffsets) -> None:
         self._joined.commits.stored_by_transaction(consumed.offsets, consumed.versions)
+
+    def warn_of_missing_offsets(self, mark: TransactionMark) -> None:
+        is_handed_out = any(
+            assigned.buffer.position > self._start(assigned, mark) != UNKNOWN
+            for assigned in self._partitions
+        )
+        if is_handed_out and not self._has_warned:
+            self._has_warned = True
+            log.warning(
+                "The consumer in group %s took part in a transaction that committed none of its "
+                "offsets, so another instance reads its records again: call "
+                "send_offsets(consumer) in the block",
+                self._joined.group_id,
+            )
 
     def doubt(
         self, mark: TransactionMark, consumed: Sequence[ConsumedOffsets]
@@ -181,6 +196,7 @@ class ReadsOfFace:
     _at_once: Callable[..., Any]
     _now: Callable[..., Any]
     _soon: Callable[..., object] = attrs.field(eq=False)
+    is_awaited: bool = attrs.field(eq=False)
 
     def begin(self) -> Any:
         return self._at_once(self._calls.begin)
@@ -192,6 +208,10 @@ class ReadsOfFace:
     def committed(self, consumed: ConsumedOffsets) -> None:
         with contextlib.suppress(ClosedError, ForkedClientError):  # it reads nothing more
             self._now(self._calls.committed, consumed)
+
+    def warn_of_missing_offsets(self, mark: Any) -> None:
+        with contextlib.suppress(ClosedError, ForkedClientError):
+            self._now(self._calls.warn_of_missing_offsets, mark)
 
     def return_to(self, mark: Any) -> None:
         with contextlib.suppress(ClosedError, ForkedClientError):

@@ -5,6 +5,7 @@ Both forms drive the same steps: each is a function whose coroutine runs on the 
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
@@ -40,9 +41,12 @@ class TransactionSteps:
     as soon as it is, and until then they hand out nothing.
     """
 
-    def __init__(self, core: ProducerCore, consumers: tuple[ReadingClient, ...]) -> None:
+    def __init__(
+        self, core: ProducerCore, consumers: tuple[ReadingClient, ...], *, is_awaited: bool
+    ) -> None:
         self._core = core
-        self._reads = [consumer._transaction_reads for consumer in consumers]
+        self._is_awaited = is_awaited
+        self._reads = [self._reads_of(consumer, "transaction") for consumer in consumers]
         self._marks: list[tuple[TransactionReads, Any]] = []
         self._sent: list[tuple[TransactionReads, ConsumedOffsets]] = []
         self._end: TransactionEnd | None = None
@@ -83,7 +87,7 @@ class TransactionSteps:
         """Make what a consumer has handed out part of the transaction."""
         if not self._is_open:
             raise StateError("send_offsets() belongs into the block of its transaction()")
-        reads = consumer._transaction_reads
+        reads = self._reads_of(consumer, "send_offsets")
         consumed = reads.consumed(self._mark_of(reads))
 
         async def send() -> None:
@@ -156,6 +160,8 @@ class TransactionSteps:
             if outcome is TransactionOutcome.COMMITTED:
                 for consumed in sent:
                     reads.committed(consumed)
+                if not (sent or (self._end is not None and self._end.has_offsets)):
+                    reads.warn_of_missing_offsets(mark)
             elif outcome is TransactionOutcome.ABORTED:
                 reads.return_to(mark)
             else:
@@ -166,6 +172,18 @@ class TransactionSteps:
         doubt = reads.doubt(mark, sent)
         if doubt is not None:
             self._end.when_settled(doubt.settle)
+
+    def _reads_of(self, consumer: ReadingClient, call: str) -> TransactionReads:
+        """Return the part of a consumer in transactions; raise for anything else."""
+        reads: TransactionReads | None = getattr(consumer, "_transaction_reads", None)
+        if reads is not None and reads.is_awaited is self._is_awaited:
+            return reads
+        kind = "an AsyncConsumer" if self._is_awaited else "a Consumer"
+        hint = "" if reads else "; send_offsets_to_transaction() takes offsets"
+        raise TypeError(
+            f"{call}() takes the consumer that hands out the records, {kind}, not "
+            f"{type(consumer).__name__}{hint}"
+        )
 
     def _mark_of(self, reads: TransactionReads) -> Any:
         for known, mark in self._marks:
@@ -182,7 +200,7 @@ class Transaction:
     def __init__(
         self, core: ProducerCore, thread: LoopThread, consumers: tuple[ReadingClient, ...]
     ) -> None:
-        self._steps = TransactionSteps(core, consumers)
+        self._steps = TransactionSteps(core, consumers, is_awaited=False)
         self._thread = thread
 
     def send_offsets(self, consumer: ReadingClient, timeout: float | None = None) -> None:
@@ -214,15 +232,24 @@ class AsyncTransaction:
     """A transaction of an :class:`~pyk.clients.AsyncProducer`, which ``async with`` ends."""
 
     def __init__(self, core: ProducerCore, consumers: tuple[ReadingClient, ...]) -> None:
-        self._steps = TransactionSteps(core, consumers)
+        self._steps = TransactionSteps(core, consumers, is_awaited=True)
+        self._calls: list[Coroutine[Any, Any, None]] = []
 
-    async def send_offsets(self, consumer: ReadingClient, timeout: float | None = None) -> None:
+    def send_offsets(
+        self, consumer: ReadingClient, timeout: float | None = None
+    ) -> Coroutine[Any, Any, None]:
         """Commit with the transaction what the consumer has handed out so far.
 
         The consumer needs a ``group_id`` and ``enable_auto_commit=False``. Raises
         :class:`CommitFailedError` if its group has given partitions away that it has read, and
         :class:`TransactionAbortableError` if its coordinator refuses: both abort the transaction.
+        The block raises :class:`StateError`, and aborts, if this was not awaited.
         """
+        call = self._send_offsets(consumer, timeout)
+        self._calls.append(call)
+        return call
+
+    async def _send_offsets(self, consumer: ReadingClient, timeout: float | None) -> None:
         await self._run(self._steps.send_offsets(consumer, timeout))
 
     async def __aenter__(self) -> AsyncTransaction:
@@ -235,7 +262,23 @@ class AsyncTransaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._run(self._steps.end(error))
+        forgotten = self._forgotten() if error is None else None
+        await self._run(self._steps.end(error or forgotten))
+        if forgotten is not None:
+            raise forgotten
+
+    def _forgotten(self) -> StateError | None:
+        """Return the error of a call that nobody has awaited."""
+        created = inspect.CORO_CREATED
+        forgotten = [call for call in self._calls if inspect.getcoroutinestate(call) == created]
+        if not forgotten:
+            return None
+        for call in forgotten:
+            call.close()
+        return StateError(
+            "send_offsets() was not awaited, so the transaction was aborted: it would have "
+            "committed none of the offsets"
+        )
 
     async def _run(self, steps: Steps[R]) -> R:
         return await run_awaited(steps, lambda step: step())

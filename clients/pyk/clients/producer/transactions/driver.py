@@ -143,6 +143,7 @@ class TransactionDriver:
             return
         operation = self._begin_operation(SEND_OFFSETS, self._send_offsets(offsets, group))
         self._offset_operations.append(operation)
+        self.end.has_offsets = True
         on_taken()
         await operation.wait(self._seconds(timeout))
 

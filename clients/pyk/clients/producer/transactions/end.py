@@ -21,6 +21,8 @@ class TransactionEnd:
         """None as long as the transaction may still be committed, or its end is not known."""
         self.may_be_committed = False
         """Whether somebody was asked to commit it, or may do so without this producer."""
+        self.has_offsets = False
+        """Whether offsets of a group are part of it."""
         self.is_left = False
         """Whether its block was left before the outcome was known."""
         self._listeners: list[Listener] = []
