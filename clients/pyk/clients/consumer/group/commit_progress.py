@@ -43,7 +43,7 @@ class CommitProgress:
                     found[partition] = Finished(target, assigned.version)
         return found
 
-    def unsaved(
+    def news(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, Finished]:
         """Return what is finished and not committed yet, of the given or of all partitions."""

@@ -110,7 +110,7 @@ class GroupCommits:
         """
         if not self._config.enable_auto_commit:
             return
-        finished = self.progress.unsaved(partitions)
+        finished = self.progress.news(partitions)
         if finished:
             end = self._in_time() if deadline is None else deadline
             await self._commit_or_log(finished, self._owners(finished), end)
@@ -119,7 +119,7 @@ class GroupCommits:
         """Commit in the background what is finished of partitions that are about to be dropped."""
         if not self._config.enable_auto_commit:
             return
-        finished = self.progress.unsaved(partitions)
+        finished = self.progress.news(partitions)
         if finished:
             committing = self._commit_or_log(finished, self._owners(finished), self._in_time())
             name = f"commit in group {self._group_id} before partitions are dropped"

@@ -40,8 +40,8 @@ class Setting:
         """Commit an offset of the present position."""
         self.progress.stored({A0: OffsetAndMetadata(offset)}, {A0: self.partition.version})
 
-    def unsaved(self) -> dict[TopicPartition, int]:
-        return {p: one.offset.offset for p, one in self.progress.unsaved().items()}
+    def news(self) -> dict[TopicPartition, int]:
+        return {p: one.offset.offset for p, one in self.progress.news().items()}
 
 
 def test_what_the_application_has_in_hand_is_not_finished() -> None:
@@ -52,7 +52,7 @@ def test_what_the_application_has_in_hand_is_not_finished() -> None:
 
     setting.reader.finish()
 
-    assert setting.unsaved() == {A0: 8}
+    assert setting.news() == {A0: 8}
 
 
 def test_the_beginning_of_a_log_is_an_offset_to_commit() -> None:
@@ -60,7 +60,7 @@ def test_the_beginning_of_a_log_is_an_offset_to_commit() -> None:
 
     setting.positions.seek(setting.partition, 0, -1)
 
-    assert setting.unsaved() == {A0: 0}
+    assert setting.news() == {A0: 0}
 
 
 def test_partitions_that_are_not_asked_for_are_left_out() -> None:
@@ -77,7 +77,7 @@ def test_what_is_committed_is_saved() -> None:
 
     setting.commit(8)
 
-    assert setting.unsaved() == {}
+    assert setting.news() == {}
     assert setting.progress.finished().keys() == {A0}
 
 
