@@ -29,6 +29,15 @@ LOST_RESPONSES = (
     *(ApiKey.END_TXN,) * 4,
     *(ApiKey.TXN_OFFSET_COMMIT,) * 2,
 )
+LATE_REQUESTS = (
+    *(ApiKey.PRODUCE,) * 2,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    *(ApiKey.TXN_OFFSET_COMMIT,) * 2,
+    *(ApiKey.END_TXN,) * 3,
+)
+"""Not OffsetCommit: a late one of the same member takes offsets back, in Kafka as well."""
 
 
 class Faults:
@@ -53,13 +62,15 @@ class Faults:
             self._replace_ended()
             self._pick()()
         self._cluster.to_lose.clear()
+        self._cluster.to_delay.clear()
         self._repair(float("inf"))
         self._cluster.wait()
         self._replace_ended()
 
     def _pick(self) -> Callable[[], None]:
         faults = {
-            self._lose_a_response: 10,
+            self._lose_a_response: 8,
+            self._delay_a_request: 4,
             self._kill_a_client: 4,
             self._stop_a_client: 3,
             self._disturb_a_node: 4,
@@ -87,6 +98,12 @@ class Faults:
         api = self._random.choice(LOST_RESPONSES)
         self.counts[f"response to {api.api_name} lost"] += 1
         self._cluster.to_lose.append(api)
+
+    def _delay_a_request(self) -> None:
+        """Let a request arrive late, perhaps when its client has gone on to something else."""
+        api = self._random.choice(LATE_REQUESTS)
+        self.counts[f"{api.api_name} late"] += 1
+        self._cluster.to_delay[api] = self._random.choice((0.1, 1.0, 8.0))
 
     def _cut_connections(self) -> None:
         self.counts["connections cut"] += 1

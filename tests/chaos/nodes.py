@@ -100,11 +100,16 @@ class ReferenceNode:
 
 
 class ChaosCluster:
-    """Nodes behind proxies. ``bootstrap`` is for clients, ``to_lose`` names responses to lose."""
+    """Nodes behind proxies. ``bootstrap`` is for clients.
+
+    ``to_lose`` names responses that are to be lost, ``to_delay`` requests that are to arrive late,
+    with seconds.
+    """
 
     def __init__(self, broker: str, folder: Path) -> None:
         self.broker = broker
         self.to_lose: list[ApiKey] = []
+        self.to_delay: dict[ApiKey, float] = {}
         self._stack = ExitStack()
         self._folder = folder
 
@@ -112,7 +117,9 @@ class ChaosCluster:
         with ExitStack() as stack:
             self.nodes = self._start(stack)
             self._proxies = [
-                stack.enter_context(Proxy(node.proxy_port, node.proxied_port, self.to_lose))
+                stack.enter_context(
+                    Proxy(node.proxy_port, node.proxied_port, self.to_lose, self.to_delay)
+                )
                 for node in self.nodes
             ]
             self._stack = stack.pop_all()

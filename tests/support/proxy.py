@@ -1,4 +1,4 @@
-"""A proxy between client and broker that can lose the response to a request."""
+"""A proxy between client and broker, which loses responses and delivers requests late."""
 
 from __future__ import annotations
 
@@ -13,12 +13,22 @@ from pyk.protocol import ApiKey
 class Proxy:
     """Forward connections from ``port`` to ``target_port`` of loopback, in a thread of its own.
 
-    Proxies that share ``to_lose`` lose one reply together, whichever of them sees it first.
+    Proxies that share ``to_lose`` lose one reply together, whichever of them sees it first. A
+    request that is named in ``to_delay`` with seconds reaches the broker so much later, on another
+    connection, as if it had been in a buffer; its own connection is closed.
     """
 
-    def __init__(self, port: int, target_port: int, to_lose: list[ApiKey] | None = None) -> None:
+    def __init__(
+        self,
+        port: int,
+        target_port: int,
+        to_lose: list[ApiKey] | None = None,
+        to_delay: dict[ApiKey, float] | None = None,
+    ) -> None:
         self._port, self._target_port = port, target_port
         self._to_lose: list[ApiKey] = [] if to_lose is None else to_lose
+        self._to_delay: dict[ApiKey, float] = {} if to_delay is None else to_delay
+        self._late: set[asyncio.Task[None]] = set()
         self.lost = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
@@ -92,8 +102,21 @@ class Proxy:
                 if api_key in self._to_lose:
                     self._to_lose.remove(ApiKey(api_key))
                     doomed.add(int.from_bytes(frame[8:12], "big"))
+                elif (seconds := self._to_delay.pop(ApiKey(api_key), None)) is not None:
+                    late = asyncio.create_task(self._deliver_late(frame, seconds))
+                    self._late.add(late)
+                    late.add_done_callback(self._late.discard)
+                    return
                 writer.write(frame)
                 await writer.drain()
+
+    async def _deliver_late(self, frame: bytes, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._target_port)
+            writer.write(frame)
+            await _read_frame(reader)
+            writer.close()
 
     async def _replies(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: set[int]
