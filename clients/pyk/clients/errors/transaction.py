@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.clients.errors.base import BrokerError
+from pyk.clients.errors.base import BrokerError, KafkaError
 from pyk.protocol.errors import ErrorCode
 
 
@@ -52,3 +52,18 @@ class TransactionalIdNotFoundError(BrokerError, code=ErrorCode.TRANSACTIONAL_ID_
 
 class TransactionAbortableError(BrokerError, code=ErrorCode.TRANSACTION_ABORTABLE):
     """The transaction must be aborted; its producer may go on."""
+
+    @classmethod
+    def because_of(cls, cause: KafkaError) -> TransactionAbortableError:
+        """Return the error of a transaction that has lost a part; ``cause`` says why."""
+        if isinstance(cause, cls):
+            return cause
+        error = cls(
+            f"the transaction cannot be committed any more, abort it: {cause}",
+            topic=cause.topic,
+            partition=cause.partition,
+            group_id=cause.group_id,
+            node_id=cause.node_id,
+        )
+        error.__cause__ = cause
+        return error

@@ -1,8 +1,9 @@
 cimport cython
 
+from pyk.clients.producer.batching.admission cimport Admission
 from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.batching.budget cimport BufferBudget, RoomRequest, record_size
-from pyk.clients.producer.batching.buffer_waits cimport BufferWaits, call_all
+from pyk.clients.producer.batching.buffer_waits cimport BufferWaits
 from pyk.clients.producer.batching.delivery cimport Delivery
 from pyk.clients.producer.batching.mutex cimport Mutex
 from pyk.clients.producer.batching.open_batches cimport OpenBatches
@@ -17,14 +18,13 @@ cdef class RecordAccumulator:
     cdef readonly object new_builder
     cdef public object wakeup
     cdef Py_ssize_t _max_record_size
-    cdef object _refusal
-    cdef bint _is_ended
+    cdef readonly Admission admission
     cdef readonly BatchDrain drain
     cdef readonly BufferWaits waits
     cdef Mutex _mutex
     cdef OpenBatches _batches
 
-    @cython.locals(size=Py_ssize_t, delivery=Delivery)
+    @cython.locals(size=Py_ssize_t, delivery=Delivery, has_room=bint)
     cpdef Delivery append(
         self,
         TopicBatches topic,
@@ -36,6 +36,8 @@ cdef class RecordAccumulator:
         RoomRequest room=*,
         bint wakes=*,
     )
+    @cython.locals(admission=Admission)
+    cdef _check(self, RoomRequest room)
     # wake is no C method: it is handed on as a callable, and Cython makes wrong C of that,
     # which GCC 14 and Clang 16 refuse.
     @cython.locals(batches=OpenBatches)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.producer.arguments import Headers
+from pyk.clients.producer.batching.admission import Admission
 from pyk.clients.producer.batching.batch_drain import BatchDrain
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest, record_size
-from pyk.clients.producer.batching.buffer_waits import BufferWaits, call_all
+from pyk.clients.producer.batching.buffer_waits import BufferWaits
 from pyk.clients.producer.batching.delivery import Delivery
 from pyk.clients.producer.batching.mutex import Mutex
 from pyk.clients.producer.batching.open_batches import OpenBatches
@@ -61,9 +62,9 @@ class RecordAccumulator:
         self.new_builder = new_builder
         self.wakeup = wakeup
         self._max_record_size = min(max_record_size, buffer_memory)
-        self._refusal: KafkaError | None = None
-        self._is_ended = False
         self._mutex = Mutex()
+        self.admission = Admission(self.budget, self._mutex)
+        """Whether records are taken."""
         self._batches = OpenBatches(
             batch_size=batch_size,
             linger=linger,
@@ -96,7 +97,7 @@ class RecordAccumulator:
         Without ``wakes`` the caller calls :meth:`wake` afterwards, whatever happens.
 
         Partition -1 means any: the one that is being filled. None means that the buffer is full:
-        get in line by :attr:`waits` and come again with the room that is granted.
+        get in line for ``room`` by :attr:`waits`, and come again.
         """
         size = record_size(key, value, headers)
         if size > self._max_record_size:
@@ -105,9 +106,9 @@ class RecordAccumulator:
         try:
             try:
                 self._mutex.acquire()
-                if self._refusal is not None:
-                    raise copy_to_raise(self._refusal)
-                if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
+                self._check(room)
+                has_room = room is not None and room.is_granted
+                if topic.is_forgotten or not (has_room or self.budget.has_room(size)):
                     return None
                 delivery = self._batches.append(
                     topic, partition, timestamp, key, value, headers, size, room
@@ -131,16 +132,15 @@ class RecordAccumulator:
     ) -> RowSpan | None:
         """Fill one batch with records of ``source`` from ``start`` on, and return where they are.
 
-        None means that the buffer is full: come again with room for :attr:`bulk_size`.
+        None means that the buffer is full: get in line for ``room`` of :attr:`bulk_size`.
         """
         self._mutex.check()
         try:
             try:
                 self._mutex.acquire()
-                if self._refusal is not None:
-                    raise copy_to_raise(self._refusal)
-                has_room = room is not None or self.budget.has_room(self.bulk_size)
-                if topic.is_forgotten or not has_room:
+                self._check(room)
+                has_room = room is not None and room.is_granted
+                if topic.is_forgotten or not (has_room or self.budget.has_room(self.bulk_size)):
                     return None
                 span = self._batches.fill(topic, partition, source, start)
             finally:
@@ -149,9 +149,17 @@ class RecordAccumulator:
         except BaseException:
             self._wake_if_due()
             raise
-        if room is not None:
+        if room is not None and room.is_granted:
             self.waits.cancel_room(room)  # what it took is charged record by record
         return span
+
+    def _check(self, room: RoomRequest | None) -> None:
+        """Raise why a record is not taken. With the lock."""
+        admission = self.admission
+        if admission.refusal is not None:
+            raise copy_to_raise(admission.refusal)
+        if room is not None:
+            admission.check_term(room.term)
 
     def check_size(self, topic: str, size: int) -> None:
         """Raise :class:`RecordTooLargeError` if a record of ``size`` bytes can never be sent."""
@@ -159,12 +167,14 @@ class RecordAccumulator:
             return
         is_buffer = self._max_record_size == self.budget.total
         limit = "buffer_memory" if is_buffer else "max_request_size"
-        raise RecordTooLargeError(
+        error = RecordTooLargeError(
             f"a record of {size} bytes for topic {topic!r} exceeds "
             f"{limit}={self._max_record_size}; raise the limit (also the topic's "
             "max.message.bytes), or split the record",
             topic=topic,
         )
+        self.admission.failed(error, self.admission.term)
+        raise error
 
     def choose_partition(self, topic: TopicBatches) -> int:
         """Return the partition of ``topic`` that is being filled with records without a key."""
@@ -174,39 +184,6 @@ class RecordAccumulator:
             return self._batches.sticky_partition(topic)
         finally:
             self._mutex.release()
-
-    def refuse(self, error: KafkaError) -> None:
-        """Accept nothing from now on: raise ``error`` in new calls, and in those that wait for
-        room."""
-        self._refuse(error, True)
-
-    def refuse_for_now(self, error: KafkaError) -> None:
-        """Refuse records until :meth:`accept`; do nothing after :meth:`refuse`."""
-        if not self._is_ended:
-            self._refuse(error, False)
-
-    def accept(self) -> None:
-        """Take records again that were refused for now."""
-        self._mutex.check()
-        try:
-            self._mutex.acquire()
-            if not self._is_ended:
-                self._refusal = None
-        finally:
-            self._mutex.release()
-
-    def _refuse(self, error: KafkaError, is_end: bool) -> None:
-        self._mutex.check()
-        try:
-            self._mutex.acquire()
-            if self._is_ended and not is_end:
-                return
-            self._is_ended = is_end
-            self._refusal = error
-            wakes = self.budget.dismiss()
-        finally:
-            self._mutex.release()
-        call_all(wakes)
 
     def wake(self) -> None:
         """Wake the sender if it has to learn of records that were appended without waking it."""
@@ -223,25 +200,10 @@ class RecordAccumulator:
                 batches.must_wake = True
                 raise
 
-    @property
-    def refusal(self) -> KafkaError | None:
-        """Why nothing is accepted, for now or any more."""
-        return self._refusal
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether nothing is accepted any more."""
-        return self._is_ended
-
-    def check_accepting(self) -> None:
-        """Raise why nothing is accepted, before a caller waits for what a record needs."""
-        if self._refusal is not None:
-            raise copy_to_raise(self._refusal)
-
     def refuse_after_fork(self, error: KafkaError) -> None:
         """Raise in a forked child, where the thread that holds the lock may not exist."""
-        self._mutex = self.drain.mutex = self.waits.mutex = Mutex()
-        self._refusal, self._is_ended = error, True
+        self._mutex = self.drain.mutex = self.waits.mutex = self.admission.mutex = Mutex()
+        self.admission.refusal, self.admission.is_ended = error, True
         unknown = copy_to_raise(error)
         unknown.definite = False  # the parent goes on with it
         for batch in self._batches.unfinished:

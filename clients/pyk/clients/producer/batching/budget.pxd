@@ -4,6 +4,7 @@ cimport cython
 @cython.final
 cdef class RoomRequest:
     cdef readonly Py_ssize_t size
+    cdef readonly long long term
     cdef public object wake
     cdef public bint is_granted
 

@@ -23,10 +23,11 @@ class RoomRequest:
     has no effect otherwise.
     """
 
-    __slots__ = ("is_granted", "size", "wake")
+    __slots__ = ("is_granted", "size", "term", "wake")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, term: int = 0) -> None:
         self.size = size
+        self.term = term  # in which its records are sent, see Admission
         self.wake: Wake | None = None
         self.is_granted = False
 

@@ -138,10 +138,10 @@ class OpenBatches:
                 raise
             if delivery is not None:
                 batch.charged_bytes += size
-                if room is None:
-                    self.budget.available -= size
-                else:
+                if room is not None and room.is_granted:
                     room.is_granted = False  # it is the batch's now
+                else:
+                    self.budget.available -= size
                 if batch.size >= self.batch_size:
                     self._close_full(topic, batch)
                 return delivery

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.producer.arguments import as_topic
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest
@@ -48,21 +48,38 @@ class BatchSend:
         topic = as_topic(topic)
         bulk = self._read(topic, records)
         accumulator = self._accumulator
+        admission, term = accumulator.admission, accumulator.admission.term
         accumulator.check_size(topic, bulk.largest_size)
-        accumulator.check_accepting()
-        while accumulator.lacks(topic, bulk.highest_partition):
-            yield MetadataWait(topic, bulk.highest_partition, self._deadline())
-        context = self._context(accumulator.topics[topic])
-        parts = bulk.by_partition(context) if bulk.largest_size else []
+        admission.enter(term)
         try:
-            yield from self._append(topic, parts)
+            while accumulator.lacks(topic, bulk.highest_partition):
+                yield MetadataWait(topic, bulk.highest_partition, self._deadline())
+            context = self._context(accumulator.topics[topic])
+            parts = bulk.by_partition(context) if bulk.largest_size else []
+            yield from self._append_all(topic, parts, term)
         except KafkaError as error:
-            _fail_rest(topic, parts, error)
+            admission.failed(error, term)
+            raise
+        finally:
+            admission.leave(term)
         return BatchDelivery(parts, self._clock.now)
 
-    def _append(self, topic: str, parts: list[PartitionRecords]) -> Steps[None]:
+    def _append_all(self, topic: str, parts: list[PartitionRecords], term: int) -> Steps[None]:
+        """Append records; those for which a wait fails get its error."""
+        try:
+            yield from self._append(topic, parts, term)
+        except KafkaError as error:
+            self._accumulator.admission.failed(error, term)
+            _fail_rest(topic, parts, error)
+        except BaseException:
+            if any(part.appended for part in parts):
+                interrupt = StateError("send_batch() was interrupted before all records were taken")
+                self._accumulator.admission.failed(interrupt, term)
+            raise
+
+    def _append(self, topic: str, parts: list[PartitionRecords], term: int) -> Steps[None]:
         accumulator = self._accumulator
-        room = RoomRequest(accumulator.bulk_size)
+        room = RoomRequest(accumulator.bulk_size, term)
         try:
             for part in parts:
                 while part.appended < part.source.count:
@@ -70,11 +87,7 @@ class BatchSend:
                         yield MetadataWait(topic, None, self._deadline())
                         continue
                     span = accumulator.extend(
-                        accumulator.topics[topic],
-                        part.partition,
-                        part.source,
-                        part.appended,
-                        room if room.is_granted else None,
+                        accumulator.topics[topic], part.partition, part.source, part.appended, room
                     )
                     if span is not None:
                         part.spans.append(span)

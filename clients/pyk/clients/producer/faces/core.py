@@ -204,8 +204,8 @@ class ProducerCore:
 
     def refuse(self, reason: str) -> None:
         """Accept nothing more; any thread may call it."""
-        if not self.accumulator.is_ended:
-            self.accumulator.refuse(ClosedError(reason))
+        if not self.accumulator.admission.is_ended:
+            self.accumulator.admission.refuse(ClosedError(reason))
 
     def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
         """Accept nothing more, and fail what is not settled. On the loop, or after its end."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import attrs
 
+from pyk.clients.errors import KafkaError
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest, record_size
@@ -24,6 +25,8 @@ class WaitingRecord:
     partition: int | None
     headers: Headers
     timestamp: int
+    term: int
+    """The accumulator's term in which it was sent."""
 
     @property
     def size(self) -> int:
@@ -31,8 +34,8 @@ class WaitingRecord:
         return record_size(self.key, self.value, self.headers)
 
 
-Append = Callable[[WaitingRecord, RoomRequest | None], Delivery | None]
-"""Appends a record with the room that was granted for it; None if it has to wait."""
+Append = Callable[[WaitingRecord, RoomRequest], Delivery | None]
+"""Appends a record, with its room if that was granted; None if it has to wait."""
 
 
 class RecordSend:
@@ -46,16 +49,21 @@ class RecordSend:
     def steps(self, append: Append, record: WaitingRecord) -> Steps[Delivery]:
         """Append a record once that is possible, yielding each wait, and return its delivery."""
         deadline = self._clock.now() + self._max_block
-        room = RoomRequest(record.size)
+        accumulator, term = self._accumulator, record.term
+        room = RoomRequest(record.size, term)
+        accumulator.admission.enter(term)
         try:
             while True:
-                delivery = append(record, room if room.is_granted else None)
+                delivery = append(record, room)
                 if delivery is not None:
                     return delivery
-                self._accumulator.check_accepting()
-                if self._accumulator.lacks(record.topic, record.partition):
+                if accumulator.lacks(record.topic, record.partition):
                     yield MetadataWait(record.topic, record.partition, deadline)
                 elif not room.is_granted:
                     yield RoomWait(room, deadline)
+        except KafkaError as error:
+            accumulator.admission.failed(error, term)
+            raise
         finally:
-            self._accumulator.waits.cancel_room(room)
+            accumulator.waits.cancel_room(room)
+            accumulator.admission.leave(term)

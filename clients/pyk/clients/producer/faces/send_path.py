@@ -97,7 +97,10 @@ class SendPath:
         if own_loop is None or own_loop.running() is own_loop.loop:
             delivery = self._append(topic, value, key, partition, given, timestamp, None, wakes)
         if delivery is None:
-            return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
+            term = self._accumulator.admission.term
+            return self._send_slowly(
+                WaitingRecord(topic, value, key, partition, given, timestamp, term)
+            )
         return delivery
 
     def _append(  # noqa: PLR0917
@@ -137,7 +140,7 @@ class SendPath:
             return self._system_clock.time_ms()
         return self._clock.time_ms()
 
-    def _append_waiting(self, record: WaitingRecord, room: RoomRequest | None) -> Delivery | None:
+    def _append_waiting(self, record: WaitingRecord, room: RoomRequest) -> Delivery | None:
         """Try again to append a record that had to wait."""
         return self._append(
             record.topic,

@@ -147,7 +147,7 @@ class Sender:
         """Fail all records after a bug in pyk: otherwise their callers would wait for ever."""
         self._client.supervisor.failed(TASK, bug)
         failure = StateError(f"the producer failed because of a bug in pyk: {bug!r}")
-        self._accumulator.refuse(failure)
+        self._accumulator.admission.refuse(failure)
         self.stop(failure)
 
     def _now(self) -> float:

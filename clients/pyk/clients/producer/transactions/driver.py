@@ -78,7 +78,7 @@ class TransactionDriver:
         """The end of the present transaction, or of the last one."""
         self._client = client
         self._config = config
-        self._accumulator = accumulator
+        self._admission = accumulator.admission
         self._flush = flush
         self._requester = TransactionRequester(client, state.epochs)
         self._operation: Operation | None = None
@@ -122,7 +122,7 @@ class TransactionDriver:
         self.state.begin()
         self._offset_operations = []
         self._planner.begin_transaction(self.state.version)
-        self._accumulator.accept()
+        self._admission.begin_term()
         self.end = TransactionEnd()
         return self.end
 
@@ -139,6 +139,7 @@ class TransactionDriver:
         From ``on_taken`` on, it is committed with them or not at all.
         """
         self.state.check(State.IN_TRANSACTION)
+        self._check_sends()
         if not offsets:
             return
         operation = self._begin_operation(SEND_OFFSETS, self._send_offsets(offsets, group))
@@ -323,6 +324,7 @@ class TransactionDriver:
         operations = self._offset_operations
         state.begin_writing()
         self._refuse_records()
+        self._check_sends()
         await self._flush()
         for operation in operations:
             try:
@@ -444,6 +446,12 @@ class TransactionDriver:
         """Return why the call that goes on has not ended yet."""
         return self._requester.error or self._planner.last_error
 
+    def _check_sends(self) -> None:
+        """Raise if a record of the transaction could not be taken: it has to be aborted."""
+        failure = self._admission.failure
+        if failure is not None:
+            raise self.state.failed(failure, Meaning.ABORT)
+
     def _check_may_abort(self) -> None:
         operation = self._operation
         if operation is not None and operation.name == COMMIT and operation.has_succeeded:
@@ -468,12 +476,12 @@ class TransactionDriver:
             self.end.settle(TransactionOutcome.ABORTED)
         else:
             self.end.give_up()
-        self._accumulator.refuse_for_now(error)
+        self._admission.refuse_for_now(error)
         self._planner.drop_unsent(error)
         self._sender.wake()
 
     def _refuse_records(self) -> None:
-        self._accumulator.refuse_for_now(StateError(f"the producer {self.state.state.value}"))
+        self._admission.refuse_for_now(StateError(f"the producer {self.state.state.value}"))
 
     def _seconds(self, timeout: float | None) -> float:
         return self._config.max_block_ms / 1000 if timeout is None else timeout

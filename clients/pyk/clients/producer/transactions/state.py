@@ -196,7 +196,7 @@ class TransactionState:
             assert self.error is not None
             return copy_to_raise(self.error)
         if meaning is Meaning.ABORT and self.state in _CAN_STILL_FAIL:
-            self.error = abortable(error)
+            self.error = TransactionAbortableError.because_of(error)
             self.epochs.in_doubt()
             self._move(State.MUST_ABORT, keeps_error=True)
         elif self.state is State.MUST_ABORT and meaning is Meaning.ABORT:
@@ -215,21 +215,6 @@ class TransactionState:
         self.state = target
         if not keeps_error:
             self.error = None
-
-
-def abortable(cause: KafkaError) -> KafkaError:
-    """Return the error of a transaction that has to be aborted because of another one."""
-    if isinstance(cause, TransactionAbortableError):
-        return cause
-    error = TransactionAbortableError(
-        f"the transaction cannot be committed any more, abort it: {cause}",
-        topic=cause.topic,
-        partition=cause.partition,
-        group_id=cause.group_id,
-        node_id=cause.node_id,
-    )
-    error.__cause__ = cause
-    return error
 
 
 def _fatal(cause: KafkaError) -> KafkaError:

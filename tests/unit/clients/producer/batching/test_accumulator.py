@@ -351,7 +351,7 @@ def test_a_closed_producer_refuses_new_calls_and_waiting_ones():
     request = RoomRequest(500)
     accumulator.waits.request_room(request, woken)
 
-    accumulator.refuse(ClosedError("closed"))
+    accumulator.admission.refuse(ClosedError("closed"))
 
     assert woken.count == 1
     assert not request.is_granted
