@@ -131,9 +131,13 @@ class Transactions(ShardTime):
         transactional_id: str = ID,
         expected: tuple[int, int] | None = None,
         timeout_ms: int = TIMEOUT_MS,
+        **two_phases: bool,
     ) -> Waiting:
         asked = Initialization(
-            transactional_id=transactional_id, timeout_ms=timeout_ms, expected=expected
+            transactional_id=transactional_id,
+            timeout_ms=timeout_ms,
+            expected=expected,
+            **two_phases,
         )
         return self.asking(
             lambda shard, new_id, moment: shard.init_producer_id(asked, new_id, moment)

@@ -373,6 +373,9 @@ class BrokerConfig:
     transaction_state_log_segment_bytes: int = integer(
         104_857_600, minimum=1, doc="The segment size of the topic of transactions."
     )
+    transaction_two_phase_commit_enable: bool = boolean(
+        False, doc="Whether producers may leave it to others when a transaction ends (KIP-939)."
+    )
     transactional_id_expiration_ms: int = integer(
         604_800_000,
         minimum=1,

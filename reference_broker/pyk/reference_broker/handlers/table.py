@@ -52,7 +52,7 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.CREATE_TOPICS: _api("2-7", "forwarding.forward"),
     ApiKey.DELETE_TOPICS: _api("1-6", "topics.delete_topics"),
     ApiKey.DELETE_RECORDS: _api("0-2", "offsets.delete_records"),
-    ApiKey.INIT_PRODUCER_ID: _api("0-5", "transactions.init_producer_id"),
+    ApiKey.INIT_PRODUCER_ID: _api("0-6", "transactions.init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _api("2-4", "offsets.offset_for_leader_epoch"),
     ApiKey.ADD_PARTITIONS_TO_TXN: _api("0-5", "transactions.add_partitions_to_txn"),
     ApiKey.ADD_OFFSETS_TO_TXN: _api("0-4", "transactions.add_offsets_to_txn"),

@@ -75,7 +75,15 @@ def end(
 
 
 def check_producer(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
-    """Raise unless this is the current producer of the transactional id."""
+    """Raise unless this is the latest producer of the transactional id."""
+    if producer_id not in (transaction.producer_id, transaction.identity[0]):
+        raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if transaction.identity != (producer_id, producer_epoch) or producer_epoch == LAST_EPOCH:
+        raise ApiError(ErrorCode.PRODUCER_FENCED)
+
+
+def check_writer(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
+    """Raise unless this is the producer whose records the transaction has."""
     if transaction.producer_id != producer_id:
         raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if transaction.producer_epoch != producer_epoch or producer_epoch == LAST_EPOCH:
@@ -112,14 +120,13 @@ def _end_with_epoch_bump(
 
 
 def _is_retry(transaction: Transaction, asked: End) -> bool:
-    if transaction.producer_id == asked.producer_id:
-        return transaction.producer_epoch == asked.producer_epoch + 1
+    producer_id, producer_epoch = transaction.identity
+    if producer_id == asked.producer_id:
+        return producer_epoch == asked.producer_epoch + 1
     # After the last epoch but one, a new id came instead of a raised epoch.
-    return (
-        transaction.previous_producer_id == asked.producer_id
-        and asked.producer_epoch == LAST_EPOCH - 1
-        and transaction.producer_epoch == 0
-    )
+    is_before_new_id = asked.producer_epoch == LAST_EPOCH - 1 and producer_epoch == 0
+    earlier_ids = (transaction.previous_producer_id, transaction.producer_id)
+    return is_before_new_id and asked.producer_id in earlier_ids
 
 
 def _repeated(transaction: Transaction, asked: End) -> Transaction:

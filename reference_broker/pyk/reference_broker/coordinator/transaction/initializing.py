@@ -23,6 +23,8 @@ class Initialization:
     """The producer id and epoch that it has, to go on after an error (KIP-360)."""
     is_two_phase: bool = False
     """An outside coordinator decides, so that there is no timeout (KIP-939)."""
+    keeps_prepared: bool = False
+    """The producer is going to end the transaction that is open, which is not aborted (KIP-939)."""
 
     @property
     def effective_timeout_ms(self) -> int:
@@ -39,8 +41,9 @@ def initialize(
 ) -> Transaction:
     """Return the transactional id with an identity for the producer.
 
-    If a transaction is open it is aborted instead; the producer has to ask again. Raises
-    ``ApiError``, and ``ProducerIdNeededError`` where an id is needed and none was given.
+    If a transaction is open it is aborted instead, and the producer has to ask again, unless it
+    keeps the transaction. Raises ``ApiError``, and ``ProducerIdNeededError`` where an id is needed
+    and none was given.
     """
     if transaction is None:
         return _created(asked, new_producer_id, time_ms)
@@ -48,6 +51,8 @@ def initialize(
     if transaction.state.is_prepared:
         raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
     if not transaction.state.is_idle:
+        if asked.keeps_prepared:
+            return _kept(transaction, asked, new_producer_id, time_ms)
         return transaction.fenced(server_version, time_ms)
     expected_epoch = None if asked.expected is None else asked.expected[1]
     if _needs_new_id(transaction, expected_epoch):
@@ -79,12 +84,28 @@ def _created(asked: Initialization, new_producer_id: int | None, time_ms: int) -
     )
 
 
+def _kept(
+    transaction: Transaction, asked: Initialization, new_producer_id: int | None, time_ms: int
+) -> Transaction:
+    """Return the transaction as it is, with the next epoch for the producer that will end it."""
+    producer_id, producer_epoch = transaction.identity
+    if transaction.is_epoch_exhausted:
+        producer_id, producer_epoch = _given(new_producer_id), -1
+    return transaction.kept(
+        producer_id,
+        producer_epoch + 1,
+        timeout_ms=asked.effective_timeout_ms,
+        time_ms=time_ms,
+    )
+
+
 def _check_expected_id(transaction: Transaction, asked: Initialization) -> None:
     """Raise unless the producer is the latest one of its transactional id.
 
     An older id with an exhausted epoch may be a retry: the response with the new id was lost.
     """
-    if asked.expected is None or asked.expected[0] == transaction.producer_id:
+    known_ids = (transaction.producer_id, transaction.identity[0])
+    if asked.expected is None or asked.expected[0] in known_ids:
         return
     producer_id, epoch = asked.expected
     if producer_id != transaction.previous_producer_id or not is_epoch_exhausted(epoch):

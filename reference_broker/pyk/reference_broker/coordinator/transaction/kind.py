@@ -43,6 +43,7 @@ def new_transaction_shard(environment: ShardEnvironment) -> TransactionShard:
     return TransactionShard(
         TransactionConfig(
             max_timeout_ms=config.transaction_max_timeout_ms,
+            allows_two_phases=config.transaction_two_phase_commit_enable,
             timeout_check_interval_ms=(
                 config.transaction_abort_timed_out_transaction_cleanup_interval_ms
             ),

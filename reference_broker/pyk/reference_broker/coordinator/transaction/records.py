@@ -73,6 +73,7 @@ def _value_of(transaction: Transaction, version: int) -> TransactionLogValue:
     if version >= 1:
         value.previous_producer_id = transaction.previous_producer_id
         value.next_producer_id = transaction.next_producer_id
+        value.next_producer_epoch = transaction.next_producer_epoch
         value.client_transaction_version = transaction.client_version
     return value
 
@@ -90,6 +91,7 @@ def _transaction_of(transactional_id: str, value: TransactionLogValue) -> Transa
         producer_id=value.producer_id,
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
+        next_producer_epoch=value.next_producer_epoch,
         producer_epoch=value.producer_epoch,
         timeout_ms=value.transaction_timeout_ms,
         state=state,

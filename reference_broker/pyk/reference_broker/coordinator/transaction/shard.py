@@ -23,7 +23,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
-from .ending import End, check_producer, end
+from .ending import End, check_writer, end
 from .initializing import Initialization, initialize
 from .markers import markers_of
 from .records import TransactionRecord
@@ -41,6 +41,7 @@ class TransactionConfig:
     """The broker configurations that concern transactions."""
 
     max_timeout_ms: int = 900_000
+    allows_two_phases: bool = False
     timeout_check_interval_ms: int = 10_000
     expiration_ms: int = 604_800_000
     expiration_check_interval_ms: int = 3_600_000
@@ -52,6 +53,8 @@ class ProducerIdentity:
 
     producer_id: int
     producer_epoch: int
+    kept: tuple[int, int] | None = None
+    """Those of the open transaction that it has kept."""
 
 
 class TransactionShard:
@@ -81,6 +84,7 @@ class TransactionShard:
         An open transaction is aborted first: CONCURRENT_TRANSACTIONS lets the producer ask again.
         Raises ``ApiError``, and ``ProducerIdNeededError`` where an id is needed and none was given.
         """
+        self._check_two_phases(asked)
         self._check_timeout(asked)
         current = self.transactions.get(asked.transactional_id)
         following = initialize(
@@ -92,8 +96,8 @@ class TransactionShard:
         )
         if following.state.is_prepared:
             return ErrorCode.CONCURRENT_TRANSACTIONS, self._prepare(following)
-        identity = ProducerIdentity(following.producer_id, following.producer_epoch)
-        return identity, Decision((self._record(following),))
+        kept = (following.producer_id, following.producer_epoch) if following.is_kept else None
+        return ProducerIdentity(*following.identity, kept), Decision((self._record(following),))
 
     def add_partitions(
         self,
@@ -137,14 +141,27 @@ class TransactionShard:
         current = self.transactions.get(asked.transactional_id)
         ended = end(current, asked, new_producer_id=new_producer_id, time_ms=moment.time_ms)
         if ended is current:
-            return ProducerIdentity(ended.producer_id, ended.producer_epoch), NOTHING
-        following = ended.completed(moment.time_ms)
-        identity = ProducerIdentity(following.producer_id, following.producer_epoch)
-        return identity, self._prepare(ended)
+            return ProducerIdentity(*ended.identity), NOTHING
+        return ProducerIdentity(*ended.identity), self._prepare(ended)
 
     def forget_deleted_topics(self, topic_id_of: object) -> Decision:
         """Decide nothing: markers for partitions that exist no longer are not sent."""
         return NOTHING
+
+    def _check_two_phases(self, asked: Initialization) -> None:
+        """Raise as Kafka does where two-phase commits are off, or cannot be kept."""
+        if asked.is_two_phase and not self._config.allows_two_phases:
+            raise ApiError(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                "transaction.two.phase.commit.enable is false on the broker",
+            )
+        if not asked.keeps_prepared:
+            return
+        # Records of version 0 have no place for the second identity.
+        if not asked.is_two_phase or self._server_version() < 1:
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        if asked.expected is not None:
+            raise ApiError(ErrorCode.INVALID_REQUEST)
 
     def _check_timeout(self, asked: Initialization) -> None:
         is_valid = 0 < asked.timeout_ms <= self._config.max_timeout_ms
@@ -160,7 +177,9 @@ class TransactionShard:
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        check_producer(transaction, *producer)
+        if transaction.is_kept and producer == transaction.identity:
+            raise ApiError(ErrorCode.INVALID_TXN_STATE)  # it may only end the transaction
+        check_writer(transaction, *producer)
         if transaction.state.is_prepared:
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
         return transaction

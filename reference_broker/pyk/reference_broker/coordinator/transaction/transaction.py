@@ -38,7 +38,10 @@ class Transaction:
     previous_producer_id: int = NO_PRODUCER_ID
     """The id before the last move: by it a repeated EndTxn is known after a change of ids."""
     next_producer_id: int = NO_PRODUCER_ID
-    """The id that replaces this one when the transaction is complete: its epochs are used up."""
+    """The id that replaces this one when the transaction is complete: its epochs are used up, or
+    another producer has kept the transaction (KIP-939)."""
+    next_producer_epoch: int = NO_EPOCH
+    """Goes with ``next_producer_id``."""
     producer_epoch: int
     last_producer_epoch: int = NO_EPOCH
     """The epoch before the last bump, by which a repeated request is known. As in Kafka it is not
@@ -52,14 +55,27 @@ class Transaction:
     """The ``transaction.version`` of the producer, as far as its requests show it: 0 or 2."""
 
     @property
-    def is_epoch_exhausted(self) -> bool:
-        """Whether the epoch cannot be raised for a producer any more."""
-        return is_epoch_exhausted(self.producer_epoch)
+    def identity(self) -> tuple[int, int]:
+        """The producer id and epoch of the latest producer.
+
+        Those of the records are older while a producer keeps the transaction of another one, and
+        while its markers are written.
+        """
+        if self.next_producer_id == NO_PRODUCER_ID:
+            return self.producer_id, self.producer_epoch
+        # Apache Kafka 4.3 writes no epoch: there the next id is always a new one.
+        return self.next_producer_id, max(self.next_producer_epoch, 0)
 
     @property
-    def bumps_epochs(self) -> bool:
-        """Whether the end of the transaction raises the epoch."""
-        return self.client_version >= FIRST_VERSION_WITH_EPOCH_BUMP
+    def is_kept(self) -> bool:
+        """Whether a producer has kept the open transaction of another one, to end it (KIP-939)."""
+        is_ongoing = self.state is TransactionState.ONGOING
+        return is_ongoing and self.next_producer_id != NO_PRODUCER_ID
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the epoch cannot be raised for a producer any more."""
+        return is_epoch_exhausted(self.identity[1])
 
     @property
     def has_timeout(self) -> bool:
@@ -106,6 +122,16 @@ class Transaction:
             client_version=client_version,
         )
 
+    def kept(self, next_id: int, next_epoch: int, *, timeout_ms: int, time_ms: int) -> Transaction:
+        """Return the open transaction for a producer that is going to end it, and nothing else."""
+        return self._moved(
+            TransactionState.ONGOING,
+            time_ms,
+            next_producer_id=next_id,
+            next_producer_epoch=next_epoch,
+            timeout_ms=timeout_ms,
+        )
+
     def prepared(
         self,
         *,
@@ -114,17 +140,21 @@ class Transaction:
         time_ms: int,
         next_producer_id: int = NO_PRODUCER_ID,
     ) -> Transaction:
-        """Return the transaction with its outcome decided."""
+        """Return the transaction with its outcome decided.
+
+        ``next_producer_id`` is needed with version 2 where the epochs are used up.
+        """
         changes: dict[str, Any] = {}
         if client_version >= FIRST_VERSION_WITH_EPOCH_BUMP:
-            changes["producer_epoch"] = min(self.producer_epoch + 1, LAST_EPOCH)
-            changes["last_producer_epoch"] = self.producer_epoch
+            changes = self._with_raised_epochs()
+            changes["last_producer_epoch"] = min(self.identity[1], LAST_EPOCH - 1)
+            if next_producer_id != NO_PRODUCER_ID:
+                changes |= {"next_producer_id": next_producer_id, "next_producer_epoch": 0}
         if self.state.is_idle:
             changes["started_ms"] = time_ms  # unknown: no partition has begun it
         return self._moved(
             TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
             time_ms,
-            next_producer_id=next_producer_id,
             client_version=client_version,
             **changes,
         )
@@ -138,26 +168,29 @@ class Transaction:
         if server_version >= FIRST_VERSION_WITH_EPOCH_BUMP and self.producer_epoch < LAST_EPOCH:
             return self.prepared(commit=False, client_version=server_version, time_ms=time_ms)
         in_new_epoch = slotted.evolve(
-            self,
-            producer_epoch=min(self.producer_epoch + 1, LAST_EPOCH),
-            last_producer_epoch=NO_EPOCH,
+            self, last_producer_epoch=NO_EPOCH, **self._with_raised_epochs()
         )
         return in_new_epoch.prepared(commit=False, client_version=0, time_ms=time_ms)
 
     def completed(self, time_ms: int) -> Transaction:
         """Return the transaction after all markers were written."""
         is_commit = self.state is TransactionState.PREPARE_COMMIT
-        changes: dict[str, Any] = {}
-        if self.bumps_epochs and self.next_producer_id != NO_PRODUCER_ID:
-            # The last epoch seen by the producer stays in last_producer_epoch.
-            changes = {"producer_id": self.next_producer_id, "producer_epoch": 0}
+        producer_id, producer_epoch = self.identity
         return self._moved(
             TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
             time_ms,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
             next_producer_id=NO_PRODUCER_ID,
+            next_producer_epoch=NO_EPOCH,
             partitions=frozenset(),
-            **changes,
         )
+
+    def _with_raised_epochs(self) -> dict[str, Any]:
+        raised = {"producer_epoch": min(self.producer_epoch + 1, LAST_EPOCH)}
+        if self.is_kept:
+            raised["next_producer_epoch"] = min(self.next_producer_epoch + 1, LAST_EPOCH)
+        return raised
 
     def _moved(self, state: TransactionState, time_ms: int, **changes: Any) -> Transaction:
         check_move(self.transactional_id, self.state, state)

@@ -1,0 +1,163 @@
+"""Two-phase commits (KIP-939) on the reference broker: producers of pyk, and raw requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncProducer, PreparedTransaction
+from pyk.clients.errors import KafkaError, PreparedTransactionEndedError, ProducerFencedError
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.broker import Broker
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.environments import client_options
+from support.running_brokers import TOPIC, running_broker
+from support.transaction_requests import TransactionRequests
+
+ID = "payments"
+ORDERS = TopicPartition(TOPIC, 0)
+LONGER_THAN_ANY_TIMEOUT = 1_200
+
+
+class TwoPhases:
+    """A broker that allows two phases, and producers in processes that come and go."""
+
+    def __init__(self, cluster: AsyncCluster, network: MemoryNetwork) -> None:
+        self._cluster = cluster
+        self._network = network
+
+    @property
+    def broker(self) -> Broker:
+        (broker,) = self._cluster._brokers.values()
+        return broker
+
+    def producer(self, **options: Any) -> AsyncProducer[Any, Any]:
+        return AsyncProducer(self._cluster.bootstrap, **client_options(self._network), **options)
+
+    async def prepare(self, **options: Any) -> PreparedTransaction:
+        """Prepare a transaction in a process that ends at once."""
+        options = {"transactional_id": ID, "transaction_two_phase_commit_enable": True} | options
+        async with self.producer(**options) as producer:
+            await producer.begin_transaction()
+            await producer.send_and_wait(TOPIC, b"x", partition=0)
+            return await producer.prepare_transaction()
+
+    @property
+    def stable_offset(self) -> int:
+        return self.broker.services.replicas.get(TOPIC, 0).last_stable_offset
+
+    async def settle(self) -> str:
+        return await TransactionRequests(self.broker, ID).settle()
+
+
+@asynccontextmanager
+async def two_phases(**config: str) -> AsyncIterator[TwoPhases]:
+    network = MemoryNetwork(latency=0.001)
+    named = {"transaction.two.phase.commit.enable": "true", **config}
+    async with AsyncCluster(clock=current_clock(), network=network, config=named) as cluster:
+        await cluster.create_topic(TOPIC)
+        yield TwoPhases(cluster, network)
+
+
+@pytest.mark.parametrize(("commit", "state"), [(True, "CompleteCommit"), (False, "CompleteAbort")])
+@virtual_time
+async def test_another_process_ends_a_prepared_transaction_much_later(
+    commit: bool, state: str
+) -> None:
+    async with two_phases() as phases:
+        prepared = await phases.prepare()
+        await asyncio.sleep(LONGER_THAN_ANY_TIMEOUT)
+        assert phases.stable_offset == 0
+
+        async with phases.producer() as other:
+            await other.complete_transaction(prepared, commit=commit)
+
+        assert await phases.settle() == state
+        assert phases.stable_offset == len(["x", "marker"])
+
+
+@virtual_time
+async def test_a_transaction_without_two_phases_times_out() -> None:
+    async with two_phases() as phases:
+        prepared = await phases.prepare(transaction_two_phase_commit_enable=False)
+        await asyncio.sleep(LONGER_THAN_ANY_TIMEOUT)
+
+        async with phases.producer() as other:
+            with pytest.raises(PreparedTransactionEndedError):
+                await other.complete_transaction(prepared)
+
+        assert await phases.settle() == "CompleteAbort"
+
+
+@virtual_time
+async def test_a_prepared_transaction_survives_a_crash_of_the_broker() -> None:
+    async with two_phases() as phases:
+        prepared = await phases.prepare()
+        await phases._cluster.kill(0)
+        await phases._cluster.start(0)
+        await asyncio.sleep(LONGER_THAN_ANY_TIMEOUT)
+
+        async with phases.producer() as other:
+            await other.complete_transaction(prepared)
+
+        assert await phases.settle() == "CompleteCommit"
+
+
+@virtual_time
+async def test_a_producer_that_keeps_the_transaction_fences_all_others() -> None:
+    async with two_phases() as phases:
+        prepared = await phases.prepare()
+        requests = TransactionRequests(phases.broker, ID)
+
+        answer = await requests.init_once(6, enable2_pc=True, keep_prepared_txn=True)
+
+        kept = answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch
+        assert kept == (prepared.producer_id, prepared.epoch)
+        async with phases.producer() as other:
+            with pytest.raises((ProducerFencedError, PreparedTransactionEndedError)):
+                await other.complete_transaction(prepared)
+        assert (await requests.describe()).transaction_state == "Ongoing"
+        keeper = answer.producer_id, answer.producer_epoch
+        assert await requests.end(keeper) == (keeper[0], keeper[1] + 1)
+        assert await requests.settle() == "CompleteCommit"
+        assert phases.stable_offset == len(["x", "marker"])
+
+
+@virtual_time
+async def test_a_new_producer_that_keeps_nothing_aborts_the_prepared_transaction() -> None:
+    async with two_phases() as phases:
+        prepared = await phases.prepare()
+
+        await phases.prepare()
+
+        async with phases.producer() as other:
+            with pytest.raises(PreparedTransactionEndedError):
+                await other.complete_transaction(prepared)
+
+
+@virtual_time
+async def test_a_broker_without_two_phases_refuses_them() -> None:
+    async with two_phases(**{"transaction.two.phase.commit.enable": "false"}) as phases:
+        with pytest.raises(KafkaError) as refused:
+            await phases.prepare()
+
+        assert refused.value.code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+@virtual_time
+async def test_two_phases_need_no_timeout_within_the_limits() -> None:
+    async with running_broker(transaction_two_phase_commit_enable=True) as broker:
+        requests = TransactionRequests(broker, ID)
+        await requests.find()
+
+        answer = await requests.init_once(6, timeout_ms=2**31 - 1, enable2_pc=True)
+
+        assert answer.error_code == ErrorCode.NONE
+        assert (await requests.describe()).transaction_timeout_ms == 2**31 - 1
