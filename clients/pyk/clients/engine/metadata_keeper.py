@@ -1,6 +1,6 @@
 """Keep the metadata image up to date: drive :mod:`.metadata` and :mod:`.metadata_refresh`.
 
-Whom to ask, and how, is in :mod:`.metadata_source`.
+Requests go out by :mod:`.metadata_source`, which chooses the server.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class MetadataKeeper:
             except KafkaError as error:
                 self.last_error = error
                 if isinstance(error, AuthenticationError):
-                    self._tell_waiters(error)  # time alone will not mend it
+                    self._tell_waiters(error)  # time alone does not repair it
                 # Once a failure, not once an attempt: an outage would fill the log.
                 level = logging.DEBUG if self._refresh.failing_since else logging.WARNING
                 log.log(level, "Could not get metadata, will try again: %s", error)

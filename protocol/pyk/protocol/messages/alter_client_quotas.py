@@ -20,7 +20,7 @@ from pyk.protocol.schema import (
 
 @struct
 class EntityData(Struct):
-    """One part of whom a limit is for: a user and a client id may stand together."""
+    """One part of the subject of a limit: a user and a client id may be combined."""
 
     entity_type: str = string()
     """``user``, ``client-id`` or ``ip``."""

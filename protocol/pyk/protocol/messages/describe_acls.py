@@ -55,7 +55,7 @@ class AclDescription(Struct):
 
 @struct
 class DescribeAclsResource(Struct):
-    """The rules of one resource, or of all whose names begin alike."""
+    """The rules of one resource, or of all whose names have the same prefix."""
 
     resource_type: int = int8()
     """2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""

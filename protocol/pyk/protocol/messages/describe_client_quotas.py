@@ -42,7 +42,7 @@ class DescribeClientQuotasRequest(Message):
 
 @struct
 class EntityData(Struct):
-    """One part of whom a limit is for: a user and a client id may stand together."""
+    """One part of the subject of a limit: a user and a client id may be combined."""
 
     entity_type: str = string()
     """``user``, ``client-id`` or ``ip``."""

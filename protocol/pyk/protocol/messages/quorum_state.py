@@ -16,7 +16,7 @@ class Voter(Struct):
 
 @data(versions="0-1", flexible="0+")
 class QuorumStateData(Message):
-    """The epoch that a member is in, whom it follows and for whom it has voted in it (KIP-595).
+    """The epoch of a member, the leader it follows and the candidate it has voted for (KIP-595).
 
     The file ``quorum-state`` holds it as JSON, with its version as ``data_version``.
     """

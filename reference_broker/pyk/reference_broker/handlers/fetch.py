@@ -129,7 +129,7 @@ class _Reader:
         """Read all partitions in turn until the response is full.
 
         The first batch of the first partition that has any is given even if it exceeds all limits,
-        so that a reader always gets on (KIP-74).
+        so that a reader always makes progress (KIP-74).
         """
         found = _Found()
         for fetched in self._what.partitions:

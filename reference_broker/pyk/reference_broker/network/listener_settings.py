@@ -28,4 +28,4 @@ class ListenerSettings:
     max_login_bytes: int = 524_288
     """The largest request before a login."""
     failed_login_delay: float = 0.1
-    """How long the answer to a failed login waits: whoever guesses must not be quick."""
+    """Seconds until a failed login is answered: guessing passwords must be slow."""

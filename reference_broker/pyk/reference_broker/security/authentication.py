@@ -9,7 +9,8 @@
                                  ▼                SaslHandshake (KIP-368)
                               Refused: answered, then closed
 
-Who is not authenticated may use nothing else. Whoever authenticates again must stay the same.
+Without authentication nothing else may be used. The principal must stay the same when a client
+authenticates again.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pyk.runtime import slotted
 
 @slotted.frozen
 class Principal:
-    """The name of whoever uses a connection, as ACLs and quotas know it."""
+    """The user of a connection, as ACLs and quotas name it."""
 
     name: str
     kind: str = "User"
@@ -25,4 +25,4 @@ class Login:
 
 
 ANONYMOUS = Principal("ANONYMOUS")
-"""Whoever uses a listener that asks nobody who they are."""
+"""The user of a listener without authentication."""
