@@ -133,6 +133,11 @@ class ProducerConfig(ClientConfig):
     @classmethod
     def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:
         completed = super()._completed(given)
+        if given.get("transaction_two_phase_commit_enable") and "transaction_timeout_ms" in given:
+            raise ConfigurationError(
+                "transaction_timeout_ms cannot be given with transaction_two_phase_commit_enable: "
+                "a prepared transaction then has no timeout (KIP-939)"
+            )
         # As in Kafka: fewer acknowledgements switch idempotence off, unless it was asked for.
         if given.get("acks", ALL) != ALL:
             completed.setdefault("enable_idempotence", False)

@@ -22,7 +22,7 @@ from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery
 from pyk.clients.producer.faces.transaction import AsyncTransaction, ReadingClient
-from pyk.clients.producer.transactions.offsets import offsets_of
+from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
@@ -146,7 +146,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         partitions to another member refuses (KIP-447). Raises :class:`TransactionAbortableError`.
         """
         await self._core.transactions.send_offsets(
-            offsets_of(offsets), group_metadata, checked_timeout(timeout)
+            offsets_of(offsets), checked_group(group_metadata), checked_timeout(timeout)
         )
 
     async def commit_transaction(self, timeout: float | None = None) -> None:

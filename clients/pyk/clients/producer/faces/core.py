@@ -37,6 +37,7 @@ from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.producer.transactions.driver import TransactionDriver, complete_elsewhere
 from pyk.clients.producer.transactions.identity import TransactionalIdentity
+from pyk.clients.producer.transactions.offsets import checked_prepared
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.producer.transactions.state import TransactionState
 from pyk.clients.topic_partition import TopicPartition
@@ -370,6 +371,7 @@ class ProducerCore:
         self, prepared: PreparedTransaction, is_commit: bool, timeout: float | None
     ) -> None:
         """End a prepared transaction: the one of this producer, or that of another one."""
+        checked_prepared(prepared)
         own = self._transactions
         if own is not None and own.has_prepared(prepared):
             await (own.commit(timeout) if is_commit else own.abort(timeout))

@@ -27,7 +27,7 @@ from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
 from pyk.clients.producer.faces.transaction import ReadingClient, Transaction
-from pyk.clients.producer.transactions.offsets import offsets_of
+from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
@@ -158,7 +158,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         """
         self._thread.call(
             self._core.transactions.send_offsets(
-                offsets_of(offsets), group_metadata, checked_timeout(timeout)
+                offsets_of(offsets), checked_group(group_metadata), checked_timeout(timeout)
             )
         )
 

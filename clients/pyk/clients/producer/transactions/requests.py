@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import attrs
 
 from pyk.clients.errors import (
+    InvalidTransactionTimeoutError,
     InvalidTxnStateError,
     KafkaError,
     ProducerFencedError,
@@ -87,6 +88,13 @@ class CoordinatorCall:
             return InvalidTxnStateError(
                 f"EndTxn: the transaction of {self.transactional_id!r} is not open any more; "
                 "perhaps it took longer than its transaction_timeout_ms"
+            )
+        if at.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+            timeout_ms = getattr(self.message, "transaction_timeout_ms", None)
+            return InvalidTransactionTimeoutError(
+                f"{self.request.value}: transaction_timeout_ms={timeout_ms} of "
+                f"{self.transactional_id!r} is more than the brokers allow: lower it, or raise "
+                "their transaction.max.timeout.ms"
             )
         error = error_for(at.code, topic=at.topic, partition=at.partition)
         error.group_id = self.group_id
