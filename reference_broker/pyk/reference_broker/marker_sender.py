@@ -7,21 +7,22 @@ the metadata as they are then. There is no end to that: the outcome is decided.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.topics import TopicPartition
+from pyk.runtime import slotted
 
 from .coordinator.shard_kind import BrokerEnvironment
 from .coordinator.transaction.markers import (
     NO_LEADER,
-    LeaderAnswer,
     MarkersToWrite,
     by_leader,
     read_answer,
     request_for,
 )
-from .deferred import Deferred, gather
+from .deferred import Deferred
 
 log = logging.getLogger(__name__)
 
@@ -39,52 +40,58 @@ class MarkerSender:
         self._last_id = 0
 
     def write(self, markers: MarkersToWrite) -> Deferred[ErrorCode]:
-        """Return the result once all partitions that still exist have their marker."""
-        result: Deferred[ErrorCode] = Deferred()
-        self._ask_leaders(markers, markers.partitions, result)
-        return result
+        """Return the result once all partitions that still exist have their marker.
 
-    def _ask_leaders(
-        self,
-        markers: MarkersToWrite,
-        partitions: frozenset[TopicPartition],
-        result: Deferred[ErrorCode],
-    ) -> None:
+        Nobody is asked any more when the result is abandoned: the shard of the transaction is led
+        elsewhere.
+        """
+        sending = _Sending(markers, set(markers.partitions), Deferred())
+        self._ask_leaders(sending, markers.partitions)
+        return sending.result
+
+    def _ask_leaders(self, sending: _Sending, partitions: frozenset[TopicPartition]) -> None:
+        """Ask each leader on its own: a silent one must not hold the others up."""
+        if sending.result.is_done:
+            return
         leaders = by_leader(self._image, partitions)
-        asked = [self._ask(leader, markers, names) for leader, names in leaders.items()]
-
-        def answered(answers: list[LeaderAnswer]) -> None:
-            for answer in answers:
-                if answer.fenced:
-                    result.complete(answer.fenced)
-                    return
-            again = frozenset[TopicPartition]().union(*(answer.again for answer in answers))
-            if again:
-                self._ask_later(markers, again, result)
+        sending.forget(partitions.difference(*leaders.values()))
+        for leader, names in leaders.items():
+            if leader == NO_LEADER:
+                self._ask_later(sending, names)
             else:
-                result.complete(ErrorCode.NONE)
+                response: Deferred[Any] = self._channels.send(
+                    leader, request_for(sending.markers, names)
+                )
+                response.when_done(partial(self._answered, sending, names))
 
-        gather(asked).when_done(answered)
+    def _answered(self, sending: _Sending, names: frozenset[TopicPartition], found: Any) -> None:
+        answer = read_answer(found, names)
+        if answer.fenced:
+            sending.result.complete(answer.fenced)
+            return
+        sending.forget(names - answer.again)
+        if answer.again:
+            self._ask_later(sending, answer.again)
 
-    def _ask(
-        self, leader: int, markers: MarkersToWrite, names: frozenset[TopicPartition]
-    ) -> Deferred[LeaderAnswer]:
-        if leader == NO_LEADER:
-            nobody: Deferred[LeaderAnswer] = Deferred()
-            nobody.complete(LeaderAnswer(names))
-            return nobody
-        response: Deferred[Any] = self._channels.send(leader, request_for(markers, names))
-        return response.then(lambda found: read_answer(found, names))
-
-    def _ask_later(
-        self,
-        markers: MarkersToWrite,
-        again: frozenset[TopicPartition],
-        result: Deferred[ErrorCode],
-    ) -> None:
-        log.debug("Markers of %r: %d partitions left", markers.transactional_id, len(again))
+    def _ask_later(self, sending: _Sending, again: frozenset[TopicPartition]) -> None:
+        log.debug("Markers of %r: %d partitions left", sending.markers.transactional_id, len(again))
         self._last_id += 1
         deadline = self._moment().after(RETRY_MS)
         self._timers.schedule(
-            (self, self._last_id), deadline, lambda _: self._ask_leaders(markers, again, result)
+            (self, self._last_id), deadline, lambda _: self._ask_leaders(sending, again)
         )
+
+
+@slotted.frozen
+class _Sending:
+    """The markers of a transaction, and the partitions that do not have theirs yet."""
+
+    markers: MarkersToWrite
+    left: set[TopicPartition]
+    result: Deferred[ErrorCode]
+
+    def forget(self, done: frozenset[TopicPartition]) -> None:
+        """Note the partitions that have their marker, or that exist no longer."""
+        self.left.difference_update(done)
+        if not self.left:
+            self.result.complete(ErrorCode.NONE)

@@ -125,6 +125,7 @@ class ShardRuntime(Generic[S]):
         self._act = act
         self._unloaded_error = unloaded_error
         self._waiting: deque[_Written] = deque()
+        self._acting: set[Deferred[Any]] = set()
         self._is_unloaded = False
         self._timers = ShardTimers(name, timers, moment, self.carry_out)
         self._shard = new_shard(self._timers)
@@ -180,6 +181,9 @@ class ShardRuntime(Generic[S]):
         self._is_unloaded = True
         self._fail_waiting(self._unloaded_error)
         self._shard.unloaded()
+        for action in tuple(self._acting):
+            action.abandon()  # the next leader begins it again
+        self._acting.clear()
         # Last, for a failed write may have scheduled something. The next shard of this name has
         # timers of the same keys.
         self._timers.cancel_all()
@@ -305,4 +309,10 @@ class ShardRuntime(Generic[S]):
 
     def _begin(self, action: Action) -> None:
         result = self._act(action.request)
-        result.when_done(lambda found: self.tell(lambda _, moment: action.report(found, moment)))
+        self._acting.add(result)
+
+        def report(found: Any) -> None:
+            self._acting.discard(result)
+            self.tell(lambda _, moment: action.report(found, moment))
+
+        result.when_done(report)

@@ -64,7 +64,7 @@ class BrokerEnvironment:
 
 
 Act = Callable[[Any], Deferred[Any]]
-"""Carries out the request of an action."""
+"""Carries out the request of an action; the result is abandoned when the shard is unloaded."""
 
 
 def _no_actions(_: BrokerEnvironment) -> Act:

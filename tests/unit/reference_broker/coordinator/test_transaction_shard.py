@@ -339,6 +339,16 @@ def test_a_decided_transaction_completes_after_a_crash(version: int, commit: boo
     assert transactions.end(producer, commit=commit) == following
 
 
+def test_a_coordinator_that_moves_gives_up_its_markers() -> None:
+    transactions, producer = open_transaction()
+    transactions.end(producer)
+    ((_, written),) = transactions.markers
+
+    transactions.runtime.unload()
+
+    assert written.is_done
+
+
 def test_an_open_transaction_goes_on_after_a_crash() -> None:
     transactions, producer = open_transaction()
 
