@@ -12,6 +12,7 @@ from pyk.clients import PartitionState, TopicPartition
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
+    StateError,
     TransactionAbortableError,
 )
 from pyk.reference_broker import AsyncCluster
@@ -85,6 +86,38 @@ async def test_no_record_is_handed_out_while_the_outcome_is_unknown(version):
             assert {one.state for one in health.partitions.values()} == {PartitionState.IN_DOUBT}
             with pytest.raises(KafkaTimeoutError, match="outcome of a transaction"):
                 await instance.consumer.position(P0, timeout=0.1)
+
+        assert await bill_the_rest(cluster, instance) == ONCE
+
+
+@BOTH
+@virtual_time
+async def test_the_next_block_waits_for_the_commit_of_the_one_before(version):
+    async with billing(version) as (cluster, instance):
+        rule = cluster.faults.on("EndTxn").drop_before_apply()
+        with pytest.raises(KafkaTimeoutError):
+            await instance.bill()
+        entering = asyncio.ensure_future(
+            instance.producer.transaction(instance.consumer).__aenter__()
+        )
+        await asyncio.sleep(0.2)
+        assert not entering.done()
+        rule.remove()
+
+        await entering
+        await instance.producer.abort_transaction()
+        assert await bill_the_rest(cluster, instance) == ONCE
+
+
+@BOTH
+@virtual_time
+async def test_a_block_without_consumers_does_not_begin_before_the_outcome_is_known(version):
+    async with billing(version) as (cluster, instance):
+        with cluster.faults.on("EndTxn").drop_before_apply():
+            with pytest.raises(KafkaTimeoutError):
+                await instance.bill()
+            with pytest.raises(StateError, match=r"call (it|commit_transaction\(\)) again"):
+                await instance.producer.transaction().__aenter__()
 
         assert await bill_the_rest(cluster, instance) == ONCE
 
@@ -222,6 +255,27 @@ async def test_nothing_is_lost_or_doubled_whatever_goes_wrong(version, seed):
         await asyncio.sleep(10)
 
         assert await bills(cluster) == ONCE
+
+
+@pytest.mark.parametrize("seed", range(3))
+@BOTH
+@virtual_time
+async def test_two_instances_share_the_work_whatever_goes_wrong(version, seed):
+    random = Random(seed)
+    async with billing(version) as (cluster, first):
+        second = Billing(cluster, name="billing-2")
+        await second.replace_producer()
+        trouble = asyncio.ensure_future(make_trouble(cluster, random))
+
+        async with asyncio.timeout(300):
+            await asyncio.gather(
+                first.go_on(all_billed(cluster)), second.go_on(all_billed(cluster))
+            )
+        await trouble
+        await asyncio.sleep(10)
+
+        assert await bills(cluster) == ONCE
+        await second.close()
 
 
 async def make_trouble(cluster: AsyncCluster, random: Random) -> None:

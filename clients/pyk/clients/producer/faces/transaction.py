@@ -72,7 +72,8 @@ class TransactionSteps:
 
     async def _begin(self) -> None:
         transactions = self._core.transactions
-        await transactions.finish_last()
+        # Without consumers, a block may write again what the commit before is about to commit.
+        await transactions.finish_last(waits_for_commit=bool(self._marks))
         try:
             self._end = await transactions.begin(None)
         except StateError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from pyk.clients.errors import (
     PreparedTransactionEndedError,
     ProducerFencedError,
     StateError,
+    TransactionAbortableError,
     TransactionAbortedError,
 )
 from pyk.clients.errors.base import copy_to_raise
@@ -163,9 +165,13 @@ class TransactionDriver:
             self._check_may_abort()
         await self._call(ABORT, self._abort, timeout)
 
-    async def finish_last(self) -> None:
+    async def finish_last(self, *, waits_for_commit: bool) -> None:
         """Wait for an abort that goes on, and abort what a block left that could not be
-        committed."""
+        committed. With ``waits_for_commit``, wait for a commit that a block left, too."""
+        is_committing = self.state.state in (State.WRITING, State.COMMITTING)
+        if waits_for_commit and self.end.is_left and is_committing:
+            with contextlib.suppress(TransactionAbortableError):
+                await self.commit(None)
         is_left = self.state.state is State.MUST_ABORT and self.end.is_left
         if is_left or self.state.state is State.ABORTING:
             await self.abort(None)
