@@ -35,7 +35,8 @@ from pyk.clients.producer.sending.identity import (
 )
 from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sender import Sender
-from pyk.clients.producer.transactions.driver import TransactionDriver, complete_elsewhere
+from pyk.clients.producer.transactions.completion import complete_elsewhere
+from pyk.clients.producer.transactions.driver import TransactionDriver
 from pyk.clients.producer.transactions.identity import TransactionalIdentity
 from pyk.clients.producer.transactions.offsets import checked_prepared
 from pyk.clients.producer.transactions.prepared import PreparedTransaction

@@ -13,9 +13,6 @@ from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
     InvalidTxnStateError,
     KafkaError,
-    KafkaTimeoutError,
-    PreparedTransactionEndedError,
-    ProducerFencedError,
     StateError,
     TransactionAbortableError,
     TransactionAbortedError,
@@ -28,7 +25,6 @@ from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.producer.transactions.contents import TransactionContents
 from pyk.clients.producer.transactions.end import TransactionEnd
-from pyk.clients.producer.transactions.epochs import TransactionEpochs
 from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.operation import Operation
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
@@ -48,7 +44,6 @@ from pyk.clients.producer.transactions.requests import (
 )
 from pyk.clients.producer.transactions.state import State, TransactionState
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.clients.wording import because
 
 log = logging.getLogger(__name__)
 
@@ -491,36 +486,3 @@ class TransactionDriver:
 
     def _seconds(self, timeout: float | None) -> float:
         return self._config.max_block_ms / 1000 if timeout is None else timeout
-
-
-async def complete_elsewhere(
-    client: Client, prepared: PreparedTransaction, is_commit: bool, timeout: float
-) -> None:
-    """End a prepared transaction of another producer; it may have ended in this way before.
-
-    Raises :class:`PreparedTransactionEndedError` if it has ended otherwise, and
-    :class:`KafkaTimeoutError` after ``timeout`` seconds: the call may be repeated.
-    """
-    if prepared.is_empty:
-        return
-    requester = TransactionRequester(client, TransactionEpochs())
-    call = end_transaction(
-        prepared.transactional_id, prepared.identity, prepared.version, is_commit=is_commit
-    )
-    name = prepared.transactional_id
-    try:
-        async with asyncio.timeout(timeout):
-            await requester.ask(call, lambda: True)
-    except TimeoutError:
-        raise KafkaTimeoutError(
-            f"the prepared transaction of {name!r} was not ended within {timeout:g} s"
-            f"{because(requester.error)}; call complete_transaction() again"
-        ) from None
-    except RefusedCall as refused:
-        if isinstance(refused.error, InvalidTxnStateError | ProducerFencedError):
-            verb = "committed" if is_commit else "aborted"
-            raise PreparedTransactionEndedError(
-                f"the prepared transaction of {name!r} cannot be {verb}: it was ended otherwise, "
-                "or it timed out"
-            ) from refused.error
-        raise refused.error from None
