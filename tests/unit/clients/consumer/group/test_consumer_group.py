@@ -13,6 +13,7 @@ from pyk.clients.consumer.group.classic.member_state import MemberState
 from pyk.clients.consumer.group.classic.membership import ClassicMembership
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.errors import GroupAuthorizationFailedError, KafkaError
+from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.runtime.virtual_time import virtual_time
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -61,6 +62,10 @@ class Setting:
     @property
     def readable(self) -> set[TopicPartition]:
         return {one for one, buffer in self._buffer.partitions.items() if not buffer.is_held}
+
+    @property
+    def wants_attention(self) -> bool:
+        return bool(self._buffer.attention)
 
     def ends(self) -> list[tuple[type[ApplicationEvent], frozenset[TopicPartition]]]:
         """Return the events at the end, with their partitions."""
@@ -188,6 +193,28 @@ async def test_an_error_is_raised_once_and_then_joining_is_tried_again() -> None
     setting.fail(GroupAuthorizationFailedError("y"))
     with pytest.raises(GroupAuthorizationFailedError, match="y"):
         await setting.group.begin_event(None)
+
+
+@virtual_time
+async def test_a_consumer_outside_of_its_group_commits_without_a_member() -> None:
+    consumer: AsyncConsumer[Any, Any] = AsyncConsumer(
+        "127.0.0.1:1", group_id="g", group_instance_id="till"
+    )
+    assert consumer._core.group is not None
+
+    metadata = consumer._core.group.metadata
+
+    assert metadata == ConsumerGroupMetadata("g", -1, "", "till")
+
+
+@virtual_time
+async def test_an_event_calls_for_the_attention_of_the_application() -> None:
+    setting = Setting()
+    assert not setting.wants_attention
+
+    setting.assign(P0)
+
+    assert setting.wants_attention
 
 
 @virtual_time
