@@ -11,7 +11,7 @@ from typing import Any
 
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.errors import UnsupportedVersionError
-from pyk.clients.security.exchange import Credentials, Work
+from pyk.clients.security.exchange import Credentials, CredentialsError, Work
 from pyk.clients.security.login import log_in
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 # After a handshake of version 0, tokens would follow as frames of their own (KIP-152).
 HANDSHAKE_VERSIONS = VersionRange(1, LAST_VERSION)
 NONCE_BYTES = 24
-# A part of the session at which to authenticate again, as Java's clients do it (KIP-368).
-EARLIEST, LATEST = 0.85, 0.95
 
 
 class Authenticator:
@@ -36,36 +34,49 @@ class Authenticator:
         self._clock = clock
         self._random = random
 
-    async def authenticate(self, connection: Connection) -> None:
+    async def authenticate(self, connection: Connection, timeout: float) -> None:
         """Log in; again, if the connection has been logged in before.
 
-        Raises :class:`AuthenticationError`, or what ended the connection.
+        From the first request until the end, the connection is paused. ``timeout`` is in seconds
+        in all. Raises :class:`AuthenticationError`, or what ended the connection.
         """
-        began_at = self._clock.now()
+        try:
+            async with asyncio.timeout(timeout):
+                lifetime = await self._log_in(connection)
+        finally:
+            connection.is_paused = False
+        connection.session_began(lifetime, self._random.random())
+
+    async def _log_in(self, connection: Connection) -> float:
+        """Return how many seconds the session holds, 0.0 if there is no limit."""
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
         login = log_in(self.credentials, nonce, str(connection.node))
-        outcome: Any = None
+        step: Any = next(login)
         try:
             while True:
-                step = login.send(outcome)
-                if isinstance(step, Work):
+                if not isinstance(step, Work):
+                    step = login.send(await self._answer(connection, step))
+                    continue
+                try:
                     outcome = await _done(step)
+                except CredentialsError as error:
+                    step = login.throw(error)
                 else:
-                    outcome = await self._answer(connection, step)
+                    step = login.send(outcome)
         except StopIteration as end:
             lifetime: float = end.value
         log.debug(
             "Logged in to %s with %s for %s",
             connection.node,
             self.credentials.mechanism,
-            f"{lifetime:g} s" if lifetime else "as long as it lasts",
+            f"{lifetime:g} s" if lifetime else "as long as the connection lasts",
         )
-        part = EARLIEST + (LATEST - EARLIEST) * self._random.random()
-        connection.authenticate_at = began_at + lifetime * part if lifetime else NEVER
+        return lifetime
 
     async def _answer(self, connection: Connection, request: Message) -> Any:
         """Return the response to a request of the login, which goes before all that waits."""
+        connection.is_paused = True
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         is_handshake = request.api_key is ApiKey.SASL_HANDSHAKE
         versions = HANDSHAKE_VERSIONS if is_handshake else ALL_VERSIONS

@@ -34,6 +34,10 @@ log = logging.getLogger(__name__)
 # The longest throttle time that is believed; a broker that asks for more is ignored.
 LONGEST_THROTTLE_MS = 60_000
 LONGEST_CAUSE = 256
+# The part of a session after which to log in again, as Java's clients do, and the longest session
+# that has an end.
+EARLIEST_LOGIN, LATEST_LOGIN = 0.85, 0.95
+LONGEST_SESSION = 365 * 86_400.0
 _DEBUG = logging.DEBUG
 NEVER = float("inf")
 
@@ -146,6 +150,8 @@ class Connection:
         self.was_of_use = False
         self.authenticate_at = NEVER
         """When its session should be authenticated again (KIP-368)."""
+        self.is_paused = False
+        """Whether nothing may be written but a login."""
         self.on_first_response: Callable[[], None] | None = None
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -202,6 +208,15 @@ class Connection:
             log.debug("Sent %s v%d to %s", pending.api_key.api_name, version, self.node)
         if not expects_response(message):
             pending.settle(None)
+
+    def session_began(self, lifetime: float, chance: float) -> None:
+        """Take note that a session holds for ``lifetime`` seconds from now, 0.0 without a limit.
+
+        ``chance`` is from 0 to 1: so that clients do not come back to a broker all at once.
+        """
+        part = EARLIEST_LOGIN + (LATEST_LOGIN - EARLIEST_LOGIN) * chance
+        has_end = 0.0 < lifetime < LONGEST_SESSION
+        self.authenticate_at = self._now() + lifetime * part if has_end else NEVER
 
     async def drain(self) -> None:
         """Wait until the broker has taken enough of what was written, or is gone."""

@@ -89,7 +89,7 @@ class Dialer:
             progress.address, progress.stage = str(address), Stage.TCP
             try:
                 async with asyncio.timeout(timeout):
-                    connection = await self._connect(node, address, progress)
+                    connection = await self._connect(node, address, progress, timeout)
             except AuthenticationError:
                 raise
             except (KafkaError, OSError, ValueError) as error:
@@ -128,7 +128,9 @@ class Dialer:
         last_good = self._last_good.get(node.host)
         return sorted(addresses[:MAX_ADDRESSES], key=lambda address: address != last_good)
 
-    async def _connect(self, node: Node, address: Address, progress: Progress) -> Connection:
+    async def _connect(
+        self, node: Node, address: Address, progress: Progress, timeout: float
+    ) -> Connection:
         connection = Connection(
             node,
             self._clock,
@@ -142,7 +144,7 @@ class Dialer:
             connection.versions = await self._negotiate(connection)
             if self.authenticator is not None:
                 progress.stage = Stage.SASL
-                await self.authenticator.authenticate(connection)
+                await self.authenticator.authenticate(connection, timeout)
         except BaseException:
             connection.abort(NodeUnavailableError(f"gave up connecting to {node}"))
             raise

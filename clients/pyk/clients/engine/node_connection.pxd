@@ -18,6 +18,8 @@ cdef class NodeConnection:
     cdef object _idle_timer
     cdef object _throttle_timer
     cdef object _expiry_timer
+    cdef object _login_timer
+    cdef object _logging_in
     cdef double _expires_at
     cdef object _closed
     cdef double _warn_again_at

@@ -28,8 +28,10 @@ from pyk.clients.engine.refusals import Refusals
 from pyk.clients.errors import (
     AuthenticationError,
     ClosedError,
+    IllegalSaslStateError,
     KafkaError,
     MalformedResponseError,
+    NodeDisconnectedError,
     NodeUnavailableError,
     RequestTimeoutError,
     UnsupportedVersionError,
@@ -92,6 +94,8 @@ class NodeConnection:
         self._connecting: asyncio.Task[None] | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._throttle_timer: asyncio.TimerHandle | None = None
+        self._login_timer: asyncio.TimerHandle | None = None
+        self._logging_in: asyncio.Task[None] | None = None
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._expires_at = NEVER
         """When the timer fires that looks for expired requests."""
@@ -139,7 +143,12 @@ class NodeConnection:
             return
         if pending.deadline < self._expires_at:
             self._watch_deadline(pending.deadline)
-        if connection is not None and not self._waiting and connection.throttled_until <= now:
+        if (
+            connection is not None
+            and not self._waiting
+            and connection.throttled_until <= now
+            and not connection.is_paused
+        ):
             self._write(connection, pending, now)
         else:
             self._waiting.append(pending)
@@ -162,11 +171,17 @@ class NodeConnection:
         """End the connection for good; pending requests fail with ``reason``."""
         self._closed = reason
         self._fail_waiting(reason)
-        for timer in (self._idle_timer, self._throttle_timer, self._expiry_timer):
+        for timer in (
+            self._idle_timer,
+            self._throttle_timer,
+            self._expiry_timer,
+            self._login_timer,
+        ):
             if timer is not None:
                 timer.cancel()
-        if self._connecting is not None:
-            self._connecting.cancel()
+        for task in (self._connecting, self._logging_in):
+            if task is not None:
+                task.cancel()
         if self._connection is not None:
             self._connection.close(reason)
 
@@ -188,6 +203,8 @@ class NodeConnection:
         if self._connection is None:
             if self._connecting is None and self._closed is None:
                 self._begin_connecting()
+        elif self._connection.is_paused:
+            self._begin_login(self._connection)
         elif self._is_throttled():
             if self._throttle_timer is None:
                 when = self._connection.throttled_until
@@ -333,6 +350,7 @@ class NodeConnection:
         connection.on_end = self._ended
         connection.on_first_response = self._reconnect.proved
         self._watch_idleness()
+        self._watch_session(connection)
         self._proceed()
 
     def _ended(self, connection: Connection) -> None:
@@ -345,15 +363,74 @@ class NodeConnection:
             self._reconnect.lost(now, chance)
         else:
             self._reconnect.failed(now, chance)
-        for timer in (self._idle_timer, self._throttle_timer):
+        for timer in (self._idle_timer, self._throttle_timer, self._login_timer):
             if timer is not None:
                 timer.cancel()
-        self._idle_timer = self._throttle_timer = None
+        self._idle_timer = self._throttle_timer = self._login_timer = None
         if self._closed is None:
             level = self._level_of(connection.reason, now)
             log.log(level, "The connection to %s ended: %s", self.node, connection.reason)
             if self._waiting:
                 self._proceed()
+
+    # -- logging in again (KIP-368) ----------------------------------------------------------------
+
+    def _watch_session(self, connection: Connection) -> None:
+        """Set the timer for the next login."""
+        if connection.authenticate_at < NEVER:
+            loop = asyncio.get_running_loop()
+            self._login_timer = loop.call_at(
+                connection.authenticate_at, self._session_ends, connection
+            )
+
+    def _session_ends(self, connection: Connection) -> None:
+        """Log in again if the connection is in use; otherwise before the next request."""
+        self._login_timer = None
+        if connection is not self._connection:
+            return
+        if connection.in_flight_count or self._waiting:
+            self._begin_login(connection)
+        else:
+            connection.is_paused = True
+
+    def _begin_login(self, connection: Connection) -> None:
+        if self._logging_in is not None:
+            return
+        try:
+            self._logging_in = self._shared.supervisor.spawn(
+                f"log in to {self.node} again ({self.lane})", self._log_in_again(connection)
+            )
+        except ClosedError as error:
+            self._fail_waiting(error)
+
+    async def _log_in_again(self, connection: Connection) -> None:
+        """Log in on a connection that is in use.
+
+        Brokers answer in order, so all that was in flight is answered before the login is: nothing
+        is lost if it fails. What was not written waits.
+        """
+        authenticator, config = self._shared.dialer.authenticator, self._shared.config
+        timeout_ms = min(config.request_timeout_ms, config.socket_connection_setup_timeout_ms)
+        try:
+            if authenticator is not None:
+                await authenticator.authenticate(connection, timeout_ms / 1000)
+        except IllegalSaslStateError as error:
+            # Brokers take a login once a second only: go on with a new connection.
+            connection.close(error)
+        except AuthenticationError as error:
+            self._shared.refusals.refused(self.node.node_id, error, self._now())
+            self._tell_unreachable(error)
+            self._fail_waiting(error)
+            connection.abort(error)
+        except (KafkaError, TimeoutError) as error:
+            text = f"{self.node} did not let the client log in again: {error or 'no answer'}"
+            connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
+        else:
+            self._watch_session(connection)
+        finally:
+            self._logging_in = None
+        if connection.is_open and self._connection is connection:
+            self._proceed()
 
     def _level_of(self, reason: KafkaError | None, now: float) -> int:
         """Return at which level to log why a connection ended: what somebody has to mend, such as

@@ -30,6 +30,10 @@ class Work:
     is_long: bool = False
 
 
+class CredentialsError(Exception):
+    """There is nothing to log in with; the text says why, and is not secret."""
+
+
 Exchange: TypeAlias = Generator["SaslAuthenticateRequest | Work", Any, None]
 Login: TypeAlias = Generator["SaslHandshakeRequest | SaslAuthenticateRequest | Work", Any, float]
 

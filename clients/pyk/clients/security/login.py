@@ -9,7 +9,9 @@
                          token, or an error        ←
                          session lifetime          ←     with the last one (KIP-368)
 
-The same exchange on a connection that is in use authenticates it again.
+The same exchange on a connection that is in use authenticates it again (KIP-368). So work that the
+first token needs, such as fetching one, is done before the handshake: from then on, nothing else
+may be sent on the connection.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pyk.clients.errors import (
     UnsupportedSaslMechanismError,
     error_for,
 )
-from pyk.clients.security.exchange import Credentials, Login, Work
+from pyk.clients.security.exchange import Credentials, CredentialsError, Login, Work
 from pyk.protocol.errors import EncodeError, ErrorCode
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from pyk.protocol.sasl import SaslTokenError
@@ -40,21 +42,28 @@ def log_in(credentials: Credentials, nonce: str, server: str) -> Login:
     They return the seconds that the session holds, 0.0 if there is no limit, and raise a subclass
     of :class:`AuthenticationError`.
     """
-    response = yield SaslHandshakeRequest(mechanism=credentials.mechanism)
-    _check_mechanism(credentials, response, server)
     exchange = credentials.exchange(nonce)
-    outcome, lifetime_ms = None, 0
+    outcome, lifetime_ms, has_shaken_hands = None, 0, False
     while True:
         try:
             step = exchange.send(outcome)
         except StopIteration:
             return max(0, lifetime_ms) / 1000
-        except (SaslTokenError, EncodeError) as error:
-            raise _refused(credentials, server, f"the login cannot go on: {error}") from error
+        except (SaslTokenError, EncodeError, CredentialsError) as error:
+            raise _failed(credentials, server, error) from error
+        if isinstance(step, Work):
+            try:
+                outcome = yield step
+            except CredentialsError as error:
+                raise _failed(credentials, server, error) from error
+            continue
+        if not has_shaken_hands:
+            response = yield SaslHandshakeRequest(mechanism=credentials.mechanism)
+            _check_mechanism(credentials, response, server)
+            has_shaken_hands = True
         outcome = yield step
-        if not isinstance(step, Work):
-            lifetime_ms = outcome.session_lifetime_ms
-            _check_answer(credentials, outcome, server)
+        lifetime_ms = outcome.session_lifetime_ms
+        _check_answer(credentials, outcome, server)
 
 
 def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:
@@ -88,6 +97,19 @@ def _check_answer(credentials: Credentials, response: Any, server: str) -> None:
     said = _printable(response.error_message or "it gives no reason")
     name = "" if response.error_code == code else f"{error_for(response.error_code)}: "
     raise _refused(credentials, server, f"{name}{said}")
+
+
+def _failed(
+    credentials: Credentials, server: str, error: Exception
+) -> SaslAuthenticationFailedError:
+    """Return the error of a login that the client itself ends."""
+    who = f" as {credentials.principal!r}" if credentials.principal else ""
+    return _with_facts(
+        SaslAuthenticationFailedError(
+            f"cannot log in to {server}{who} with {credentials.mechanism}: {error}"
+        ),
+        credentials,
+    )
 
 
 def _refused(credentials: Credentials, server: str, said: str) -> SaslAuthenticationFailedError:

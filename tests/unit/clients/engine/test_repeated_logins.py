@@ -1,0 +1,197 @@
+"""Connections log in again before their session ends (KIP-368), and nothing is lost by that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    NetworkError,
+    SaslAuthenticationFailedError,
+)
+from pyk.clients.security import Scram
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.engine_parts import make_client
+from support.sasl_broker import SaslBroker
+from support.scripted_broker import SILENCE, ScriptedCluster
+
+LOGIN = (SaslHandshakeRequest, SaslAuthenticateRequest)
+
+
+class Guarded:
+    """A cluster whose sessions end after ``lifetime`` seconds, and a client that is let in."""
+
+    def __init__(self, lifetime: float, **options: Any) -> None:
+        self.cluster = ScriptedCluster(MemoryNetwork(latency=0.02))
+        self.broker = SaslBroker({"alice": "secret"}, session_lifetime_ms=int(lifetime * 1000))
+        self.broker.serve(self.cluster)
+        self._options = options
+
+    async def __aenter__(self) -> tuple[ScriptedCluster, SaslBroker, Client]:
+        await self.cluster.__aenter__()
+        self.client = make_client(
+            self.cluster,
+            auth=Scram("alice", "secret", "SCRAM-SHA-256"),
+            security_protocol="SASL_PLAINTEXT",
+            **self._options,
+        )
+        await self.client.start()
+        return self.cluster, self.broker, self.client
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.client.close()
+        await self.cluster.__aexit__(*error)
+
+
+async def ask(client: Client) -> Any:
+    return await client.send(1, MetadataRequest(topics=[]))
+
+
+async def load(client: Client, seconds: float) -> int:
+    """Send requests without a pause, five in flight, and return how many were answered."""
+    end = current_clock().now() + seconds
+
+    async def one() -> int:
+        answered = 0
+        while current_clock().now() < end:
+            await ask(client)
+            answered += 1
+        return answered
+
+    return sum(await asyncio.gather(*(one() for _ in range(5))))
+
+
+def check_order(cluster: ScriptedCluster) -> None:
+    """Fail if a connection carried a request in the middle of a login."""
+    of_connection = defaultdict(list)
+    for one in cluster.received:
+        of_connection[one.connection].append(type(one.message))
+    for kinds in of_connection.values():
+        for index, kind in enumerate(kinds):
+            if kind is SaslHandshakeRequest:
+                assert set(kinds[index + 1 : index + 3]) <= {SaslAuthenticateRequest}
+
+
+@virtual_time
+async def test_a_connection_under_load_logs_in_again_and_loses_nothing() -> None:
+    async with Guarded(lifetime=10) as (cluster, broker, client):
+        answered = await load(client, 100)
+
+        assert answered > 10_000
+        assert cluster.connection_counts[1] == 1
+        assert 100 / 9.5 <= len(broker.logins) <= 100 / 8.5 + 2
+        check_order(cluster)
+
+
+@virtual_time
+async def test_a_login_comes_at_85_to_95_percent_of_the_session() -> None:
+    async with Guarded(lifetime=100) as (cluster, _, client):
+        await load(client, 200)
+
+        first, second, *_ = (one.at for one in cluster.requests(SaslHandshakeRequest))
+        assert 85 <= second - first <= 95.1
+
+
+@virtual_time
+async def test_a_session_without_an_end_logs_in_once() -> None:
+    async with Guarded(lifetime=0) as (_, broker, client):
+        await load(client, 30)
+
+        assert len(broker.logins) == 1
+
+
+@virtual_time
+async def test_an_idle_connection_logs_in_before_its_next_request() -> None:
+    async with Guarded(lifetime=10) as (cluster, broker, client):
+        await asyncio.sleep(60)
+        assert len(broker.logins) == 1
+
+        await ask(client)
+
+        assert len(broker.logins) == 2
+        assert cluster.connection_counts[1] == 1
+        check_order(cluster)
+
+
+@virtual_time
+async def test_a_request_in_flight_is_answered_in_spite_of_a_login_that_is_refused() -> None:
+    async with Guarded(lifetime=10) as (cluster, broker, client):
+
+        async def slow(request: MetadataRequest) -> Any:
+            await asyncio.sleep(9.9)
+            return cluster.metadata(request)
+
+        cluster.once(MetadataRequest, slow)
+        asked = asyncio.ensure_future(ask(client))
+        await asyncio.sleep(0.1)
+        broker.users = {}
+        await asyncio.sleep(9.6)
+        waiting = asyncio.ensure_future(ask(client))
+
+        assert await asked
+        with pytest.raises(SaslAuthenticationFailedError, match="as 'alice'"):
+            await waiting
+        assert len(cluster.requests(MetadataRequest)) <= 2
+
+
+@virtual_time
+async def test_a_broker_that_takes_no_second_login_gets_a_new_connection() -> None:
+    async with Guarded(lifetime=10) as (cluster, broker, client):
+        too_soon = SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+        cluster.once(SaslHandshakeRequest, too_soon)
+
+        await load(client, 12)
+
+        assert cluster.connection_counts[1] == 2
+        assert len(broker.logins) == 2
+        check_order(cluster)
+
+
+@virtual_time
+async def test_sessions_of_a_second_are_survived_under_load() -> None:
+    async with Guarded(lifetime=1) as (cluster, broker, client):
+        answered = await load(client, 20)
+
+        assert answered > 1_500
+        assert len(broker.logins) >= 20
+        check_order(cluster)
+
+
+@virtual_time
+async def test_a_broker_that_does_not_answer_a_login_is_connected_to_again() -> None:
+    async with Guarded(lifetime=10, request_timeout_ms=5_000) as (cluster, broker, client):
+        cluster.once(SaslAuthenticateRequest, SILENCE)
+        began_at = current_clock().now()
+        while len(broker.logins) < 2:
+            assert current_clock().now() - began_at < 30
+            with contextlib.suppress(KafkaTimeoutError, NetworkError):
+                await ask(client)
+            await asyncio.sleep(0.1)
+
+        assert cluster.connection_counts[1] == 2
+
+
+@virtual_time
+async def test_a_client_can_be_closed_in_the_middle_of_a_login() -> None:
+    async with Guarded(lifetime=10) as (cluster, _, client):
+        await asyncio.sleep(20)
+        cluster.on(SaslAuthenticateRequest, SILENCE)
+        waiting = asyncio.ensure_future(ask(client))
+        await asyncio.sleep(1)
+
+        await client.close()
+
+        with pytest.raises(KafkaError):
+            await waiting
