@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer, TopicPartition
+from pyk.clients import AsyncConsumer, OffsetAndMetadata, TopicPartition
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.group.classic.member_state import MemberState
 from pyk.clients.consumer.group.classic.membership import ClassicMembership
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
-from pyk.clients.errors import GroupAuthorizationFailedError, KafkaError
+from pyk.clients.errors import CommitFailedError, GroupAuthorizationFailedError, KafkaError
 from pyk.clients.offsets import ConsumerGroupMetadata
+from pyk.protocol.records import FetchedRecords
 from pyk.runtime.virtual_time import virtual_time
+from support.batches import batches
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 BOTH = frozenset({P0, P1})
@@ -28,6 +30,7 @@ class Setting:
             "127.0.0.1:1", group_id="g", enable_auto_commit=False
         )
         assert consumer._core.group is not None
+        self.core = consumer._core
         self.group: ConsumerGroup = consumer._core.group
         self._buffer = consumer._core.buffer
 
@@ -54,6 +57,15 @@ class Setting:
         assert event is not None
         self.group.finish_event(event)
         return event
+
+    def read(self, partition: TopicPartition, count: int) -> None:
+        """Let the application take records of a partition, from offset 5 on."""
+        assigned = self.core.partitions[partition]
+        self.core.positions.seek(assigned, 5, -1)
+        fetched = FetchedRecords(*partition, batches(5, count), 5)
+        self.group._writer.append(assigned.buffer, fetched, 80, 5 + count)
+        self.core.reader.take(count)
+        self.core.reader.is_under_way = False
 
     @property
     def owned(self) -> frozenset[TopicPartition]:
@@ -124,6 +136,54 @@ async def test_a_lost_partition_is_gone_at_once_and_a_revocation_is_void() -> No
 
     assert isinstance(await setting.hear(), Lose)
     assert await setting.group.begin_event(None) is None
+
+
+@virtual_time
+async def test_a_transaction_cannot_have_records_of_a_partition_that_was_revoked() -> None:
+    setting = Setting()
+    setting.assign(P0)
+    await setting.hear()
+    setting.read(P0, 3)
+    setting.group.losses.check_transaction()
+
+    setting.revoke(P0)
+    await setting.hear()
+
+    with pytest.raises(CommitFailedError):
+        setting.group.losses.check_transaction()
+
+
+@virtual_time
+async def test_a_loss_of_uncommitted_records_is_an_error_until_it_is_heard() -> None:
+    setting = Setting()
+    setting.assign(P0)
+    await setting.hear()
+    setting.read(P0, 3)
+
+    setting.lose(P0)
+
+    with pytest.raises(CommitFailedError):
+        setting.group.losses.check_heard()
+    await setting.hear()
+    setting.group.losses.check_heard()
+
+
+@virtual_time
+async def test_what_was_committed_of_a_partition_is_not_believed_when_it_comes_back() -> None:
+    setting = Setting()
+    setting.assign(P0)
+    await setting.hear()
+    setting.read(P0, 3)
+    version = setting.core.partitions[P0].version
+    setting.group.progress.stored({P0: OffsetAndMetadata(8)}, {P0: version})
+    setting.revoke(P0)
+    await setting.hear()
+
+    setting.assign(P0)
+    await setting.hear()
+    setting.read(P0, 1)
+
+    assert setting.group.progress.uncommitted({P0}) == {P0: 6}
 
 
 ENDS: list[tuple[str, Callable[[Setting], object], list[Any]]] = [
