@@ -14,11 +14,15 @@ class BrokerProcess:
     """A broker that tests may kill; ``bootstrap`` is there once it serves."""
 
     def __init__(
-        self, data_dir: Path, *options: str, port: int = 0, log: IO[bytes] | None = None
+        self, data_dir: Path, *options: str, port: int | None = 0, log: IO[bytes] | None = None
     ) -> None:
-        """``log`` gets what it writes to stderr, which would fill a pipe in a long run."""
+        """``log`` gets what it writes to stderr, which would fill a pipe in a long run.
+
+        ``port`` is None where the options say where to listen.
+        """
         self._log = log
-        self._command = [*COMMAND, "--port", str(port), "--data-dir", str(data_dir), *options]
+        where = [] if port is None else ["--port", str(port)]
+        self._command = [*COMMAND, *where, "--data-dir", str(data_dir), *options]
 
     def __enter__(self) -> Self:
         self.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from typing import Any, Self
 
 from pyk.protocol.connection import ClientConnection
@@ -18,13 +19,16 @@ class RawClient:
     It connects to the first address and looks for no leader and no coordinator.
     """
 
-    def __init__(self, bootstrap: str, client_id: str | None = "raw") -> None:
+    def __init__(
+        self, bootstrap: str, client_id: str | None = "raw", tls: ssl.SSLContext | None = None
+    ) -> None:
         self._address = bootstrap.split(",", maxsplit=1)[0].rsplit(":", 1)
         self.connection = ClientConnection(client_id)
+        self._tls = tls
 
     async def __aenter__(self) -> Self:
         host, port = self._address
-        self.reader, self.writer = await asyncio.open_connection(host, int(port))
+        self.reader, self.writer = await asyncio.open_connection(host, int(port), ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:

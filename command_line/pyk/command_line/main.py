@@ -23,7 +23,7 @@ COMMANDS = {
 
 
 WITHOUT_TLS = ("broker",)
-"""Commands that start faster because they need no TLS."""
+"""Commands that start faster because they need no TLS, unless their arguments name it."""
 
 
 class _Commands(click.Group):
@@ -37,7 +37,7 @@ class _Commands(click.Group):
             return None
         module = name.replace("-", "_")
         gc.disable()  # imported objects are never garbage: searching them only takes time
-        if name in WITHOUT_TLS:
+        if name in WITHOUT_TLS and not any("SSL" in each.upper() for each in sys.argv):
             with hidden_modules("ssl"):
                 import_module("asyncio")
         command: click.Command = getattr(import_module(f"pyk.command_line.{module}"), module)

@@ -21,7 +21,7 @@ from pyk.protocol.topics import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem.interface import FileSystem
-from pyk.runtime.network import Network
+from pyk.runtime.network import ClientTls, Network
 from pyk.runtime.timer_driver import TimerDriver
 from pyk.runtime.timers import Moment
 
@@ -128,7 +128,12 @@ class Broker:
     def _new_channels(self, client_id: str) -> TcpChannels:
         environment = self._environment
         return TcpChannels(
-            environment.network, environment.clock, self._address_of, client_id, self._new_login
+            environment.network,
+            environment.clock,
+            self._address_of,
+            client_id,
+            new_login=self._new_login,
+            new_tls=self._new_tls,
         )
 
     def _address_of(self, node_id: int) -> tuple[str, int] | None:
@@ -175,7 +180,9 @@ class Broker:
             await self._load()
             await self._add_users(users)
             self.listeners = await self._open_ports(listeners)
-            self._new_login()  # raises if brokers cannot log in to each other
+            # Raise if brokers cannot connect to each other.
+            self._new_tls("")
+            self._new_login()
             self.configs.set_static(
                 listeners=tuple(map(str, self.listeners.bound)),
                 advertised_listeners=tuple(map(str, self.listeners.advertised)),
@@ -304,6 +311,17 @@ class Broker:
 
         return broker_login(self.configs, name, self._new_nonce())
 
+    def _new_tls(self, host: str) -> ClientTls | None:
+        """Return the encryption of a connection to another broker, None if there is none."""
+        assert self.listeners is not None
+        name = self.listeners.inter_broker
+        if not self.listeners.protocol_of(name).has_tls:
+            return None
+        from .security.tls import client_context
+
+        context = client_context(self.configs.listener(name))
+        return ClientTls(context, host, lambda: None)
+
     def _new_nonce(self) -> str:
         return f"{self._environment.random.getrandbits(128):032x}"
 
@@ -318,7 +336,14 @@ class Broker:
 
     def _settings_of(self, endpoint: Endpoint) -> ListenerSettings:
         """Return how a listener authenticates; raise ``InvalidConfigError`` if it cannot."""
-        config, new_sasl = self.configs.listener(endpoint.listener), None
+        config = self.configs.listener(endpoint.listener)
+        tls = new_sasl = principal_of = None
+        if endpoint.protocol.has_tls:
+            from .security.distinguished_names import certificate_principals
+            from .security.tls import server_context
+
+            tls = server_context(config)
+            principal_of = certificate_principals(config.ssl_principal_mapping_rules)
         if endpoint.protocol.has_sasl:
             from .security.mechanisms import authentication_of
 
@@ -331,6 +356,8 @@ class Broker:
             )
         return ListenerSettings(
             name=endpoint.listener,
+            tls=tls,
+            principal_of=principal_of if new_sasl is None else None,
             new_sasl=new_sasl,
             max_login_bytes=config.sasl_server_max_receive_size,
             failed_login_delay=config.connection_failed_authentication_delay_ms / 1000,

@@ -22,8 +22,9 @@ from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
-from .listener_arguments import client_options, listener_configs, user_configs
+from .listener_arguments import client_options, listener_configs, tls_configs, user_configs
 from .listeners import SecurityProtocol, listeners_of
+from .security.certificates import Certificates
 
 R = TypeVar("R")
 
@@ -60,7 +61,9 @@ class AsyncCluster:
     is started again.
 
     ``sasl``, passwords by user, makes clients log in: by SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN.
-    The listener is then ``SASL_PLAINTEXT``. :meth:`client_options` has what a client needs.
+    ``tls`` encrypts connections, by certificates that the cluster makes for itself (extra ``tls``).
+    The listener is then ``SASL_PLAINTEXT``, ``SSL`` or ``SASL_SSL``. :meth:`client_options` has
+    what a client needs.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class AsyncCluster:
         port: int | None = None,
         advertise: str | None = None,
         sasl: Mapping[str, str] | None = None,
+        tls: bool = False,
         clock: Clock | None = None,
         network: Network | None = None,
         filesystem: FileSystem | None = None,
@@ -88,8 +92,11 @@ class AsyncCluster:
                 raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
         random = random or SystemRandom()
         self._users = dict(sasl or {})
-        protocol = SecurityProtocol.SASL_PLAINTEXT if self._users else SecurityProtocol.PLAINTEXT
+        self._certificates = Certificates() if tls else None
+        protocol = SecurityProtocol.of(has_tls=tls, has_sasl=bool(self._users))
         self._config |= listener_configs(self._config, host, port, advertise, protocol)
+        if self._certificates is not None:
+            self._config = tls_configs(self._config, self._certificates, reachable_host())
         if self._users:
             password = f"{random.getrandbits(128):032x}"
             self._config = user_configs(self._config, self._users, password)
@@ -133,12 +140,20 @@ class AsyncCluster:
     ) -> dict[str, Any]:
         """Return the keyword arguments with which a client connects.
 
-        ``user`` is one of ``sasl``, by default the first; ``listener`` by default the first that is
-        advertised. Raises ``ValueError`` for an unknown one.
+        ``user`` is one of ``sasl``, by default the first; with ``tls`` and no ``sasl`` it is the
+        name in the client's certificate. ``listener`` is by default the first that is advertised.
+        Raises ``ValueError`` for an unknown one.
         """
         (node,) = self._listeners
         protocol = node.protocol_of(listener or node.advertised[0].listener)
-        return client_options(self.bootstrap_of(listener), protocol, self._users, user)
+        options = client_options(self.bootstrap_of(listener), protocol, self._users, user)
+        if protocol.has_tls and self._certificates is not None:
+            options["ssl_truststore_certificates"] = self._certificates.trust
+            if protocol is SecurityProtocol.SSL:
+                identity = self._certificates.of_user(user or "client")
+                options["ssl_keystore_certificate_chain"] = identity.chain
+                options["ssl_keystore_key"] = identity.key
+        return options
 
     def __repr__(self) -> str:
         return f"<AsyncCluster {_whereabouts(self)}>"
@@ -241,6 +256,7 @@ class Cluster:
         port: int | None = None,
         advertise: str | None = None,
         sasl: Mapping[str, str] | None = None,
+        tls: bool = False,
     ) -> None:
         self._cluster = AsyncCluster(
             brokers,
@@ -250,6 +266,7 @@ class Cluster:
             port=port,
             advertise=advertise,
             sasl=sasl,
+            tls=tls,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

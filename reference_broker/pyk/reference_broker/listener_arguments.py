@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .address import WILDCARDS, format_address, parse_address
 from .config import BrokerConfigLayers, InvalidConfigError
 from .listeners import SecurityProtocol, listeners_of
+from .security.certificates import Certificates
 
 LOOPBACK = "127.0.0.1"
 
@@ -48,6 +49,28 @@ def listener_configs(
     return configs
 
 
+def tls_configs(
+    config: Mapping[str, object], certificates: Certificates, host: str
+) -> dict[str, object]:
+    """Return the configurations that give every listener with TLS a certificate.
+
+    ``host`` is the address of this machine for listeners on all of its addresses.
+
+    Raises ``InvalidConfigError`` if there is no such listener.
+    """
+    listeners = listeners_of(BrokerConfigLayers.of(config).broker_config())
+    if not any(each.protocol.has_tls for each in listeners.bound):
+        raise InvalidConfigError("tls= (--tls): none of the listeners has TLS", name="listeners")
+    hosts = {each.host for each in (*listeners.bound, *listeners.advertised)} - WILDCARDS
+    identity = certificates.of_broker(hosts | {host})
+    return {
+        "ssl.keystore.certificate.chain": identity.chain,
+        "ssl.keystore.key": identity.key,
+        "ssl.truststore.certificates": certificates.trust,
+        **config,
+    }
+
+
 def user_configs(
     config: Mapping[str, object], users: Mapping[str, str], inter_broker_password: str
 ) -> dict[str, object]:
@@ -80,7 +103,7 @@ def client_options(
     if protocol is not SecurityProtocol.PLAINTEXT:
         options["security_protocol"] = protocol.name
     if not protocol.has_sasl:
-        if user is not None:
+        if user is not None and not protocol.has_tls:
             raise ValueError(f"user={user!r}: the listener has no users; use Cluster(sasl=…)")
         return options
     name = next(iter(users), "") if user is None else user

@@ -37,6 +37,11 @@ class SecurityProtocol(IntEnum):
     SASL_PLAINTEXT = 2
     SASL_SSL = 3
 
+    @classmethod
+    def of(cls, *, has_tls: bool, has_sasl: bool) -> SecurityProtocol:
+        """Return the protocol with these parts."""
+        return cls(has_tls + 2 * has_sasl)
+
     @property
     def has_tls(self) -> bool:
         return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)

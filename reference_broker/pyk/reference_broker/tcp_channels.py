@@ -12,7 +12,7 @@ from pyk.protocol.connection import ClientConnection
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.schema import Message
 from pyk.runtime.clock import Clock
-from pyk.runtime.network import FrameTransport, Network
+from pyk.runtime.network import ClientTls, FrameTransport, Network
 from pyk.runtime.supervisor import Supervisor
 
 from .awaiting import value_of
@@ -37,7 +37,7 @@ class TcpChannels:
     """Implements :class:`~.broker_channels.BrokerChannels` over a network.
 
     Belongs to the event loop of its broker. ``new_login`` returns the login for a new connection,
-    None where brokers do not authenticate.
+    None where brokers do not authenticate; ``new_tls`` its encryption to a host, if it has one.
     """
 
     def __init__(
@@ -46,13 +46,16 @@ class TcpChannels:
         clock: Clock,
         address_of: AddressOf,
         client_id: str,
+        *,
         new_login: Callable[[], BrokerLogin | None] = lambda: None,
+        new_tls: Callable[[str], ClientTls | None] = lambda _: None,
     ) -> None:
         self._network = network
         self._clock = clock
         self._address_of = address_of
         self._client_id = client_id
         self._new_login = new_login
+        self._new_tls = new_tls
         self._supervisor = Supervisor(clock)
         self._channels: dict[tuple[str, int], _Channel] = {}
         self._is_closed = False
@@ -85,7 +88,8 @@ class TcpChannels:
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 resolved = await self._network.resolve(*address)
-                await self._network.connect(lambda: channel.transport, resolved[0])
+                tls = self._new_tls(address[0])
+                await self._network.connect(lambda: channel.transport, resolved[0], tls)
                 await self._log_in(channel)
         except (OSError, TimeoutError) as error:
             log.warning("Could not connect to the broker at %s:%d: %s", *address, error)

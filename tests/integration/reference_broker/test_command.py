@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import trustme
 
 from support.broker_process import COMMAND, BrokerProcess
 from support.broker_requests import TOPIC, create_topic, produce_one
@@ -181,3 +183,22 @@ def test_a_data_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert failed.returncode == 1
     assert f"cannot use data directory {tmp_path / 'node0'}" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_a_broker_serves_tls_from_the_command_line(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    path = tmp_path / "broker.pem"
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
+    listeners = ["--config", "listeners=SSL://127.0.0.1:0"]
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+
+    with BrokerProcess(
+        tmp_path / "data", *listeners, "--config", f"ssl.keystore.location={path}", port=None
+    ) as broker:
+        host, _, port = broker.bootstrap.rpartition(":")
+        with (
+            socket.create_connection((host, int(port))) as plain,
+            context.wrap_socket(plain, server_hostname=host) as secured,
+        ):
+            assert secured.version() == "TLSv1.3"

@@ -209,6 +209,11 @@ def string(default: str | None, **more: Any) -> Any:
     return _field(ConfigType.STRING, default, more)
 
 
+def password(**more: Any) -> Any:
+    """Declare a configuration that is secret, and null while it is not set."""
+    return _field(ConfigType.PASSWORD, None, {"update_mode": UpdateMode.PER_BROKER, **more})
+
+
 def strings(*default: str, **more: Any) -> Any:
     """Declare a configuration that is a list, each of ``choices`` if they are given."""
     return _field(ConfigType.LIST, default, more)

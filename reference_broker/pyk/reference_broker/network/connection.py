@@ -131,6 +131,8 @@ class Connection:
         self.host = self.transport.peer.rpartition(":")[0]
         self.client_host = f"/{self.host}"
         self.local_host = self.transport.local_host
+        if self._settings.principal_of is not None:
+            self.principal = self._settings.principal_of(self.transport.peer_certificate)
         self._on_made(self)
 
     def frame_arriving(self, held_bytes: int) -> None:

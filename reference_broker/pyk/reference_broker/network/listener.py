@@ -73,7 +73,7 @@ class BrokerListener:
 
         Raises ``OSError`` if the port cannot be opened.
         """
-        opened = await network.listen(partial(self._accept, settings), host, port)
+        opened = await network.listen(partial(self._accept, settings), host, port, settings.tls)
         self._open_ports.append(opened)
         if self._sweep is None:
             self._sweep_later()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
@@ -23,6 +23,8 @@ class ListenerSettings:
 
     name: str = PLAINTEXT
     tls: ssl.SSLContext | None = None
+    principal_of: Callable[[dict[str, Any] | None], Principal] | None = None
+    """Returns who has shown a certificate; None where that does not count."""
     new_sasl: Callable[[WhenAuthenticated], SaslAuthentication] | None = None
     """Makes the authentication of a connection; None for a listener without SASL."""
     max_login_bytes: int = 524_288

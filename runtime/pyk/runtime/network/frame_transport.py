@@ -98,6 +98,12 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
     def unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size() if self._transport else 0
 
+    @property
+    def peer_certificate(self) -> dict[str, Any] | None:
+        """The certificate of the peer as ``ssl`` shows it; None without TLS, or if it has none."""
+        found = self._transport.get_extra_info("peercert") if self._transport else None
+        return found or None
+
     async def send(self, parts: Iterable[Part]) -> None:
         """Send a frame's parts, file regions from the page cache; return when there is room again.
 
@@ -147,6 +153,9 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
             # Half a frame is written. Without this part, the next one would be taken for the rest.
             raise ConnectionResetError(f"{self._peer} has left")
         loop, file = asyncio.get_running_loop(), region.file
+        if self._transport.get_extra_info("sslcontext") is not None:
+            self.write([os.pread(file.fileno(), region.size, region.offset)])
+            return
         try:
             await loop.sendfile(self._transport, file, region.offset, region.size, fallback=False)
         except asyncio.SendfileNotAvailableError:

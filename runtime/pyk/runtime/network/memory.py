@@ -21,10 +21,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
 from pyk.runtime.network.system import Address, ClientTls, ProtocolFactory
+
+if TYPE_CHECKING:
+    import ssl
 
 LOCALHOST = "localhost"
 FIRST_FREE_PORT = 49152
@@ -66,8 +70,14 @@ class MemoryNetwork(Links):
     ) -> asyncio.BufferedProtocol:
         return await self.host(LOCALHOST).connect(factory, address, tls)
 
-    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> MemoryListener:
-        return await self.host(host).listen(factory, host, port)
+    async def listen(
+        self,
+        factory: ProtocolFactory,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+    ) -> MemoryListener:
+        return await self.host(host).listen(factory, host, port, tls)
 
     def reset(self, one: str, other: str | None = None) -> None:
         """Reset the connections between two hosts, or between one and all others."""
@@ -135,7 +145,16 @@ class MemoryHost:
         client.connection_made(near)
         return client
 
-    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> MemoryListener:
+    async def listen(
+        self,
+        factory: ProtocolFactory,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+    ) -> MemoryListener:
+        """Accept connections at this host; there is no TLS in memory."""
+        if tls is not None:
+            raise OSError(NO_TLS)
         listeners = self._network._listeners
         end = (host, port or next(self._network._free_ports))
         if end in listeners:

@@ -70,12 +70,23 @@ class Network(Protocol):
         another ``OSError``.
         """
 
-    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> Listener:
-        """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
+    async def listen(
+        self,
+        factory: ProtocolFactory,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+    ) -> Listener:
+        """Accept connections on a port (0: a free one), each with a protocol by ``factory``.
+
+        With ``tls``, a protocol is connected once the handshake is complete.
+        """
 
 
 BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
+TLS_HANDSHAKE_SECONDS = 10.0
+"""How long a client may take for the handshake: until then it counts as no connection."""
 TLS_SHUTDOWN_SECONDS = 1.0
 """How long a peer may take to confirm the end of TLS before the connection is cut."""
 ACCEPTS_PER_TURN = 64
@@ -95,9 +106,11 @@ class SystemListener:
         sockets: list[socket.socket],
         factory: ProtocolFactory,
         *,
+        tls: ssl.SSLContext | None = None,
         retry_seconds: float = ACCEPT_RETRY_SECONDS,
     ) -> None:
         self._sockets = sockets
+        self._tls = tls
         self._factory = factory
         self._retry_seconds = retry_seconds
         self._loop = asyncio.get_running_loop()
@@ -143,9 +156,18 @@ class SystemListener:
             # one is not. Nagle's algorithm would hold a response back until the client's kernel
             # has acknowledged the one before, which it does up to 40 ms later.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self._loop.connect_accepted_socket(self._factory, accepted)
+            if self._tls is None:
+                await self._loop.connect_accepted_socket(self._factory, accepted)
+            else:
+                await self._loop.connect_accepted_socket(
+                    self._factory,
+                    accepted,
+                    ssl=self._tls,
+                    ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
+                    ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
+                )
         except OSError:
-            accepted.close()  # the peer is gone already
+            accepted.close()  # the peer is gone already, or what it sends is not TLS
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
         self._loop.remove_reader(listening)
@@ -198,7 +220,13 @@ class SystemNetwork:
             raise
         return protocol
 
-    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> SystemListener:
+    async def listen(
+        self,
+        factory: ProtocolFactory,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+    ) -> SystemListener:
         addresses = await _addresses_to_bind(host, port)
         sockets: list[socket.socket] = []
         try:
@@ -210,7 +238,7 @@ class SystemNetwork:
             for listening in sockets:
                 listening.close()
             raise
-        return SystemListener(sockets, factory)
+        return SystemListener(sockets, factory, tls=tls)
 
 
 async def _begin_tls(

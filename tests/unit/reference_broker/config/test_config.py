@@ -182,7 +182,7 @@ def test_every_broker_configuration_of_kafka_is_described():
     secret = entry(described, "ssl.key.password")
     assert (secret.value, secret.definition.is_sensitive) == (None, True)
     assert "secret" not in str(secret.synonyms)
-    assert layers.ineffective() == ["num.io.threads", "ssl.key.password"]
+    assert layers.ineffective() == ["num.io.threads"]
     with pytest.raises(InvalidConfigError, match="not a number of type INT"):
         BrokerConfigLayers.of({"num.io.threads": "many"})
 

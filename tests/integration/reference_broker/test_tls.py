@@ -1,0 +1,160 @@
+"""Listeners with TLS: certificates of both sides, and all the bytes of a fetch."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.describe_cluster import DescribeClusterRequest
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.awaiting import value_of
+from pyk.reference_broker.config import InvalidConfigError
+from support.broker_requests import fetch, produce
+from support.raw_client import RawClient, batch
+from support.raw_sasl import log_in_by_scram
+
+
+def trusting(options: dict[str, Any], folder: Path | None = None) -> ssl.SSLContext:
+    """Return the context of a client; with a folder, it shows the certificate of its options."""
+    context = ssl.create_default_context(cadata=options["ssl_truststore_certificates"])
+    if folder is not None:
+        path = folder / "client.pem"
+        path.write_text(options["ssl_keystore_certificate_chain"] + options["ssl_keystore_key"])
+        context.load_cert_chain(path)
+    return context
+
+
+async def test_a_cluster_makes_its_own_certificates() -> None:
+    async with AsyncCluster(tls=True) as cluster:
+        options = cluster.client_options()
+        async with RawClient(cluster.bootstrap, tls=trusting(options)) as client:
+            assert (await client.ask(MetadataRequest())).brokers
+
+    assert options["security_protocol"] == "SSL"
+    assert options["bootstrap_servers"] == cluster.bootstrap
+
+
+async def test_users_log_in_over_tls() -> None:
+    async with AsyncCluster(tls=True, sasl={"alice": "secret"}) as cluster:
+        options = cluster.client_options("alice")
+        async with RawClient(cluster.bootstrap, tls=trusting(options)) as client:
+            response = await log_in_by_scram(client, "alice", options["sasl_plain_password"])
+            assert (await client.ask(MetadataRequest())).brokers
+
+    assert response.error_code == ErrorCode.NONE
+    assert options["security_protocol"] == "SASL_SSL"
+
+
+@pytest.mark.parametrize("users", [None, {"alice": "secret"}])
+async def test_brokers_talk_to_each_other_over_tls(users: dict[str, str] | None) -> None:
+    async with AsyncCluster(tls=True, sasl=users) as cluster:
+        (broker,) = cluster._brokers.values()
+        response = await value_of(broker._channels.send(0, DescribeClusterRequest()))
+
+    assert not isinstance(response, ErrorCode)
+
+
+async def test_records_in_files_arrive_whole(tmp_path: Path) -> None:
+    values = [os.urandom(100_000) for _ in range(8)]
+    async with AsyncCluster(tls=True, data_dir=tmp_path) as cluster:
+        await cluster.create_topic("orders")
+        tls = trusting(cluster.client_options())
+        async with RawClient(cluster.bootstrap, tls=tls) as client:
+            await client.ask(produce(batch(*values), topic="orders"), 12)
+            response = await client.ask(fetch(0, topic="orders"), 12)
+
+    records = bytes(response.responses[0].partitions[0].records)
+    assert all(value in records for value in values)
+
+
+async def test_a_client_that_must_have_a_certificate_is_known_by_it(tmp_path: Path) -> None:
+    config = {
+        "ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^CN=(.*?),.*$/$1/",
+    }
+    async with AsyncCluster(tls=True, config=config) as cluster:
+        options = cluster.client_options("alice")
+        async with RawClient(cluster.bootstrap, tls=trusting(options, tmp_path)) as client:
+            await client.ask(MetadataRequest())
+            (broker,) = cluster._brokers.values()
+            assert broker._listener is not None
+            names = {str(each.principal) for each in broker._listener._connections.values()}
+        with pytest.raises((OSError, EOFError)):
+            async with RawClient(cluster.bootstrap, tls=trusting(options)) as client:
+                await client.ask(MetadataRequest())
+
+    assert names == {"User:alice"}
+
+
+async def test_a_client_that_does_not_speak_tls_is_closed() -> None:
+    async with AsyncCluster(tls=True) as cluster, RawClient(cluster.bootstrap) as client:
+        client.send(MetadataRequest())
+
+        assert await client.is_cut_off()
+
+
+@pytest.mark.parametrize("store", ["pem", "pkcs12"])
+async def test_certificates_come_from_files(tmp_path: Path, store: str) -> None:
+    authority = trustme.CA()
+    leaf = authority.issue_cert("127.0.0.1")
+    path = tmp_path / "broker"
+    if store == "pem":
+        leaf.private_key_and_cert_chain_pem.write_to_path(path)
+    else:
+        key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
+        certificate = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes())
+        encryption = BestAvailableEncryption(b"canary")
+        path.write_bytes(
+            pkcs12.serialize_key_and_certificates(None, key, certificate, None, encryption)  # type: ignore[arg-type]
+        )
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    config = {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.location": str(path),
+        "ssl.keystore.password": "canary",
+        "listener.name.ssl.ssl.truststore.location": str(tmp_path / "ca.pem"),
+    }
+    tls = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    async with (
+        AsyncCluster(config=config) as cluster,
+        RawClient(cluster.bootstrap, tls=tls) as client,
+    ):
+        assert (await client.ask(MetadataRequest())).brokers
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({}, "needs a certificate"),
+        ({"ssl.keystore.location": "/nowhere"}, "ssl.keystore.location has no certificate"),
+        (
+            {"ssl.keystore.certificate.chain": "canary", "ssl.keystore.key": "canary"},
+            "ssl.keystore.certificate.chain does not fit",
+        ),
+    ],
+)
+async def test_what_cannot_be_a_certificate_is_explained(config: dict[str, str], text: str) -> None:
+    cluster = AsyncCluster(config={"listeners": "SSL://127.0.0.1:0", **config})
+
+    with pytest.raises(InvalidConfigError, match=text) as error:
+        await cluster.open()
+
+    assert "canary" not in repr(error.value)
+
+
+def test_a_cluster_without_a_listener_for_its_certificates_is_refused() -> None:
+    with pytest.raises(InvalidConfigError, match="none of the listeners has TLS"):
+        AsyncCluster(tls=True, config={"listeners": "PLAINTEXT://127.0.0.1:0"})
