@@ -113,7 +113,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
-        return await self._core.partitions_for(topic, checked_timeout(timeout))
+        return await self._core.send_waits.partitions_for(topic, checked_timeout(timeout))
 
     # -- transactions ------------------------------------------------------------------------------
 
@@ -235,4 +235,4 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
 
     async def _run(self, steps: Steps[R]) -> R:
         self._core.client.check_place()
-        return await run_awaited(steps, self._core.wait)
+        return await run_awaited(steps, self._core.send_waits.wait)

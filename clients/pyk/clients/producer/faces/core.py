@@ -6,27 +6,25 @@ import asyncio
 import contextlib
 import logging
 import warnings
-from operator import itemgetter
 from typing import Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.environment import ClientEnvironment
-from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import (
-    BufferExhaustedError,
     ClosedError,
     ConfigurationError,
     KafkaTimeoutError,
     StateError,
 )
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
-from pyk.clients.producer.batching.waits import MetadataWait, Wait
 from pyk.clients.producer.bulk.batch_send import BatchSend
 from pyk.clients.producer.faces.record import RecordSend
+from pyk.clients.producer.faces.send_waits import SendWaits
 from pyk.clients.producer.faces.stats import ProducerStats
 from pyk.clients.producer.sending.identity import (
     IdempotentIdentity,
@@ -49,7 +47,6 @@ from pyk.protocol.records.builder import BatchFormat
 # How long ending tasks and connections may take, once nothing is left to send.
 CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
-RECORDS = "records"
 
 # How long the end of a program or of an event loop may wait for a producer that was not closed, and
 # an error of the application for the producer that it leaves.
@@ -80,11 +77,6 @@ class ProducerCore:
     ) -> None:
         self.config = config
         self.name = name
-        # A record takes no longer than delivery_timeout_ms, the wait before it is taken included.
-        limits = {name: getattr(config, name) for name in ("max_block_ms", "delivery_timeout_ms")}
-        option, limit = min(limits.items(), key=itemgetter(1))
-        self.max_block = limit / 1000
-        self._limit = f"{option}={limit}"
         self.client = Client(
             config,
             allow_auto_topic_creation=True,
@@ -102,9 +94,10 @@ class ProducerCore:
         if self._transactions is not None:
             self._transactions.connect(self._planner, self._sender)
         self.accumulator.wakeup = self._sender.wake_for_records
-        clock = self.client.clock
-        self.record_send = RecordSend(self.accumulator, clock, self.max_block)
-        self.batch_send = BatchSend(self.accumulator, config, clock, self.max_block)
+        self.send_waits = SendWaits(self.client, self.accumulator, config, self.start)
+        clock, max_block = self.client.clock, self.send_waits.max_block
+        self.record_send = RecordSend(self.accumulator, clock, max_block)
+        self.batch_send = BatchSend(self.accumulator, config, clock, max_block)
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
@@ -261,94 +254,12 @@ class ProducerCore:
 
     # -- metadata ----------------------------------------------------------------------------------
 
-    async def find(self, step: MetadataWait) -> None:
-        """Wait for a topic's metadata, until it has the partition if one is named."""
-        topic, partition, deadline = step.topic, step.partition, step.deadline
-        self.client.check_place()
-        await self.start(max(0.0, deadline - self.client.clock.now()))
-        while True:
-            version = self.client.metadata.version
-            self._adopt(await self._topic(topic, deadline))
-            self.client.topics.also_use(RECORDS, [topic])
-            if not self.accumulator.lacks(topic, partition):
-                return
-            self.client.metadata_keeper.request_update()
-            try:
-                await self.client.metadata_keeper.updated(version, deadline)
-            except KafkaTimeoutError as error:
-                raise self._no_partition(step) from error
-
-    def _no_partition(self, step: MetadataWait) -> KafkaTimeoutError:
-        count = self.accumulator.topics[step.topic].partition_count
-        return KafkaTimeoutError(
-            f"topic {step.topic!r} has no partition {step.partition}: it has "
-            f"{counted(count, 'partition')}, and no more were added within {self._limit}",
-            topic=step.topic,
-            partition=step.partition,
-            definite=True,
-        )
-
-    async def _topic(self, topic: str, deadline: float) -> TopicMetadata:
-        try:
-            return await self.client.topics.find(topic, deadline)
-        except KafkaTimeoutError as error:
-            cause = error.__cause__ or error
-            raise KafkaTimeoutError(
-                f"no metadata of topic {topic!r} within {self._limit}: {cause}",
-                topic=topic,
-                definite=True,
-            ) from cause
-
-    async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
-        """Return the partitions of a topic."""
-        self.client.check_place()
-        seconds = checked_timeout(timeout)
-        limit = self.max_block if seconds is None else seconds
-        deadline = self.client.clock.now() + limit
-        await self.start(limit)
-        metadata = await self.client.topics.find(topic, deadline)
-        return set(range(metadata.partition_count))
-
     def _metadata_changed(self, image: MetadataImage) -> None:
-        for name in self.accumulator.topics.keys() & image.topics.keys():
-            self._adopt(image.topics[name])
-        idle = self.accumulator.forget_idle(
-            self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
-        )
-        if idle:
-            self.client.topics.use(RECORDS, self.accumulator.topics)
+        self.send_waits.adopt(image)
         self._sender.use(image)
 
     def _has_records_for(self, topic: str) -> bool:
         return self.accumulator.has_records_for(topic)
-
-    def _adopt(self, topic: TopicMetadata) -> None:
-        if topic.partitions:
-            available = [p.partition for p in topic.partitions if p.leader_id is not None]
-            self.accumulator.topic(topic.name, topic.partition_count, available)
-
-    # -- room --------------------------------------------------------------------------------------
-
-    async def wait(self, step: Wait) -> None:
-        """Wait for what a step needs; the caller that requested room cancels it."""
-        if isinstance(step, MetadataWait):
-            await self.find(step)
-            return
-        granted = asyncio.Event()
-        self.accumulator.waits.request_room(step.room, granted.set)
-        try:
-            async with asyncio.timeout_at(step.deadline):
-                await granted.wait()
-        except TimeoutError:
-            raise self.exhausted() from None
-
-    def exhausted(self) -> BufferExhaustedError:
-        """Return the error of a ``send`` that found no room in time."""
-        return BufferExhaustedError(
-            f"no room in the buffer within {self._limit}: "
-            f"buffer_memory={self.config.buffer_memory} is taken by records that brokers have "
-            "not acknowledged yet"
-        )
 
     # -- transactions ------------------------------------------------------------------------------
 
@@ -383,7 +294,8 @@ class ProducerCore:
                 "has not prepared this transaction: complete it with another producer"
             )
         await self._connect(timeout)
-        await complete_elsewhere(self.client, prepared, is_commit, timeout or self.max_block)
+        seconds = self.send_waits.max_block if timeout is None else timeout
+        await complete_elsewhere(self.client, prepared, is_commit, seconds)
 
     # -- the rest ----------------------------------------------------------------------------------
 

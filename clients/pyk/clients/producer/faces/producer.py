@@ -124,7 +124,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
     def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
-        return self._thread.call(self._core.partitions_for(topic, checked_timeout(timeout)))
+        waits = self._core.send_waits
+        return self._thread.call(waits.partitions_for(topic, checked_timeout(timeout)))
 
     # -- transactions ------------------------------------------------------------------------------
 
@@ -256,7 +257,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         core, thread = self._core, self._thread
         seconds = step.deadline - core.client.clock.now()
         if isinstance(step, MetadataWait):
-            thread.call(core.find(step), max(0.0, seconds) + GRACE_SECONDS, may_drive=False)
+            finding = core.send_waits.find(step)
+            thread.call(finding, max(0.0, seconds) + GRACE_SECONDS, may_drive=False)
             return
         if thread.is_here():
             raise StateError(
@@ -266,7 +268,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         granted = thread.new_waiter()
         core.accumulator.waits.request_room(step.room, granted.set)
         if not thread.wait_aside(granted, seconds):
-            raise core.exhausted()
+            raise core.send_waits.exhausted()
 
 
 def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> None:

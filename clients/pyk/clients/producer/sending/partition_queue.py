@@ -86,14 +86,6 @@ class PartitionQueue:
         self.is_active = False  # whether the sender looks at it
         self.was_served = False
 
-    def is_replaced(self, topic_id: UUID | None) -> bool:
-        """Take the topic's id; return whether the partition began its order in another topic."""
-        last, self.topic_id = self.last_topic_id, topic_id
-        if topic_id is None or topic_id == last:
-            return False
-        self.last_topic_id = topic_id
-        return last is not None and not self.must_restart
-
     def is_idle(self) -> bool:
         """Return whether the queue has no batch at all."""
         return not (self.unsettled or self.queued or self.due)

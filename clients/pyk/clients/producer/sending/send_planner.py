@@ -348,10 +348,15 @@ class SendPlanner:
                 self._nodes[node_id] = NodeTraffic(node_id)
             queue.leader = self._nodes[node_id]
         queue.image_number = self._image_number
-        if queue.is_replaced(routes.topic_id(queue.topic_partition.topic)):
-            self.identity.topic_replaced(queue)
-            return self._drop_error is None
-        return True
+        last, topic_id = queue.last_topic_id, routes.topic_id(queue.topic_partition.topic)
+        queue.topic_id = topic_id
+        if topic_id is None or topic_id == last:
+            return True
+        queue.last_topic_id = topic_id
+        if last is None or queue.must_restart:
+            return True
+        self.identity.topic_replaced(queue)
+        return self._drop_error is None
 
     def _new_call(self, node: NodeTraffic, plan: Plan) -> ProduceCall:
         call = new_call(node, self._terms)

@@ -201,14 +201,6 @@ def commit_offsets(
         group_instance_id=group.group_instance_id,
         topics=topics,
     )
-
-    def codes(response: Any) -> list[CodeAt]:
-        return [
-            CodeAt(ErrorCode(one.error_code), topic.name, one.partition_index)
-            for topic in response.topics
-            for one in topic.partitions
-        ]
-
     return CoordinatorCall(
         request=TransactionRequest.COMMIT_OFFSETS,
         message=message,
@@ -216,7 +208,7 @@ def commit_offsets(
         group_id=group.group_id,
         # Up to 2 the fields of the member are missing, so the group could not refuse a stale one.
         versions=VersionRange(3, 4) if version == 1 else VersionRange(5, 5),
-        codes=codes,
+        codes=_codes_of_offsets,
     )
 
 
@@ -248,6 +240,14 @@ def _offset(
         committed_leader_epoch=-1 if epoch is None else epoch,
         committed_metadata=offset.metadata,
     )
+
+
+def _codes_of_offsets(response: Any) -> list[CodeAt]:
+    return [
+        CodeAt(ErrorCode(one.error_code), topic.name, one.partition_index)
+        for topic in response.topics
+        for one in topic.partitions
+    ]
 
 
 def _code_of_all(response: Any) -> list[CodeAt]:
