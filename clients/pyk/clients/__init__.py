@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
-    from pyk.clients.security import Plain, Scram, Secret
+    from pyk.clients.security import Oauth, Plain, Scram, Secret
     from pyk.clients.serialization import (
         Deserializer,
         DoubleDeserializer,
@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         "MemberDescription",
         "NewTopic",
         "Node",
+        "Oauth",
         "OffsetAndMetadata",
         "OffsetAndTimestamp",
         "OffsetSpec",
@@ -185,6 +186,7 @@ _HOMES = {
     "MemberDescription": "admin",
     "NewTopic": "admin",
     "Node": "admin",
+    "Oauth": "security",
     "OffsetAndMetadata": "topic_partition",
     "OffsetAndTimestamp": "topic_partition",
     "OffsetSpec": "admin",

@@ -257,6 +257,11 @@ class SecurityOptions:
         return self.sasl_mechanism
 
     def _credentials_of(self, mechanism: str, module: LoginModule | None) -> Credentials:
+        if mechanism == "OAUTHBEARER":
+            raise ConfigurationError(
+                "sasl_mechanism='OAUTHBEARER' needs auth=Oauth(token) instead: this release does "
+                "not fetch tokens by itself"
+            )
         if mechanism not in ("PLAIN", *SCRAM):
             raise ConfigurationError(
                 f"sasl_mechanism={mechanism!r} is not supported in this release"

@@ -100,4 +100,4 @@ class CredentialsObject:
         return given  # type: ignore[return-value]
 
     def describe(self) -> str:
-        return "`Plain(…)` or `Scram(…)`"
+        return "`Plain(…)`, `Scram(…)` or `Oauth(…)`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyk.clients.security.credentials import Plain, Scram
+from pyk.clients.security.oauth import Oauth
 from pyk.clients.security.secret import Secret
 
-__all__ = ["Plain", "Scram", "Secret"]
+__all__ = ["Oauth", "Plain", "Scram", "Secret"]

@@ -1,0 +1,97 @@
+"""OAUTHBEARER: a token that the application gets from its identity provider (KIP-255). Pure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import attrs
+
+from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.exchange import CredentialsError, Exchange, Work
+from pyk.clients.security.secret import Secret, secret_of
+from pyk.protocol.errors import EncodeError
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse
+
+
+def _callable(_: Any, __: attrs.Attribute[Any], value: object) -> None:
+    if not callable(value):
+        raise ConfigurationError("token must be a function that returns a token, not a token")
+
+
+@attrs.frozen
+class Oauth:
+    """Log in with a bearer token (OAUTHBEARER, RFC 7628).
+
+    ``token`` is a function, or a coroutine function, without arguments, which returns a token that
+    is valid now. It is called for each login: on each connection, and again before a session ends,
+    which is when the token expires. So it should keep a token while it is valid. A function may
+    block, because it runs in a thread. ``extensions`` go with the token (KIP-342), such as
+    ``logicalCluster`` and ``identityPoolId`` of Confluent Cloud.
+    """
+
+    token: Callable[[], str | Secret | Awaitable[str | Secret]] = attrs.field(
+        validator=_callable, repr=False
+    )
+    extensions: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            OAuthBearerResponse("token", "", self.extensions)
+        except EncodeError as error:
+            raise ConfigurationError(f"extensions: {error}") from None
+
+    @property
+    def mechanism(self) -> str:
+        return "OAUTHBEARER"
+
+    @property
+    def principal(self) -> str:
+        """Return nothing: only the token says who it is for."""
+        return ""
+
+    @property
+    def advice(self) -> str:
+        return "check that the token is valid, and meant for this broker (audience, scope)"
+
+    def exchange(self, nonce: str) -> Exchange:
+        """Return a new exchange."""
+        is_coroutine = inspect.iscoroutinefunction(self.token)
+        token = yield Work(self._called, is_long=not is_coroutine)
+        response = yield SaslAuthenticateRequest(
+            auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
+        )
+        if response.auth_bytes:
+            failure = OAuthBearerFailure.decode(response.auth_bytes)
+            # The broker now fails the login with an error of its own, which says more.
+            yield SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN)
+            raise CredentialsError(f"the broker does not take the token: {failure.status}")
+
+    def _called(self) -> Any:
+        try:
+            token = self.token()
+        except Exception as error:
+            raise _no_token(error) from error
+        return self._awaited(token) if inspect.isawaitable(token) else _checked(token)
+
+    async def _awaited(self, coming: Awaitable[Any]) -> Secret:
+        try:
+            token = await coming
+        except Exception as error:
+            raise _no_token(error) from error
+        return _checked(token)
+
+
+def _checked(token: Any) -> Secret:
+    try:
+        return secret_of(token)
+    except TypeError:
+        kind = type(token).__name__
+        raise CredentialsError(f"the function for tokens returned {kind}, not a str") from None
+
+
+def _no_token(error: Exception) -> CredentialsError:
+    # Not what the error says: it may hold the token, or the secret that it is asked for with.
+    return CredentialsError(f"the function for tokens raised {type(error).__name__}")

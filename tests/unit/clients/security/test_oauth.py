@@ -1,0 +1,126 @@
+"""OAUTHBEARER with a function that returns tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyk.clients.errors import ConfigurationError, SaslAuthenticationFailedError
+from pyk.clients.security import Oauth, Secret
+from pyk.clients.security.exchange import CredentialsError, Work
+from pyk.clients.security.login import log_in
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+SENT = b"n,,\x01auth=Bearer token.canary\x01\x01"
+
+
+def run(oauth: Oauth, *answers: SaslAuthenticateResponse) -> list[Any]:
+    """Return what a login sends to a broker that answers so."""
+    login, sent, left = log_in(oauth, "nonce", "broker1:9092"), [], list(answers)
+    step: Any = next(login)
+    try:
+        while True:
+            if isinstance(step, Work):
+                try:
+                    outcome = step.function()
+                    if inspect.isawaitable(outcome):
+                        outcome = asyncio.run(outcome)  # type: ignore[arg-type]
+                except CredentialsError as error:
+                    step = login.throw(error)
+                    continue
+            elif isinstance(step, SaslHandshakeRequest):
+                sent.append(step.mechanism)
+                outcome = SaslHandshakeResponse()
+            else:
+                sent.append(step.auth_bytes)
+                outcome = left.pop(0)
+            step = login.send(outcome)
+    except StopIteration:
+        return sent
+
+
+async def coroutine() -> str:
+    return "token.canary"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        lambda: "token.canary",
+        lambda: Secret("token.canary"),
+        coroutine,
+        lambda: coroutine(),  # noqa: PLW0108 - not a coroutine function
+    ],
+)
+def test_the_token_of_the_function_is_sent(token: Callable[[], Any]) -> None:
+    assert run(Oauth(token), SaslAuthenticateResponse()) == ["OAUTHBEARER", SENT]
+
+
+def test_the_token_is_got_before_the_connection_is_held_up() -> None:
+    login = log_in(Oauth(lambda: "token"), "nonce", "broker1:9092")
+
+    assert isinstance(next(login), Work)
+
+
+def test_only_functions_that_may_block_run_in_a_thread() -> None:
+    blocking = next(log_in(Oauth(lambda: "token"), "nonce", "broker1:9092"))
+    awaited = next(log_in(Oauth(coroutine), "nonce", "broker1:9092"))
+
+    assert isinstance(blocking, Work)
+    assert blocking.is_long
+    assert isinstance(awaited, Work)
+    assert not awaited.is_long
+
+
+def test_a_token_that_is_refused_is_told_in_the_words_of_the_broker() -> None:
+    challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}')
+    refusal = SaslAuthenticateResponse(error_code=58, error_message="token has expired")
+
+    with pytest.raises(SaslAuthenticationFailedError) as caught:
+        run(Oauth(coroutine), challenge, refusal)
+
+    assert "token has expired" in str(caught.value)
+    assert "audience" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_a_broker_that_refuses_a_token_without_an_error_is_not_believed() -> None:
+    challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}')
+
+    with pytest.raises(SaslAuthenticationFailedError, match="invalid_token"):
+        run(Oauth(coroutine), challenge, SaslAuthenticateResponse())
+
+
+async def failing() -> str:
+    raise RuntimeError("canary")
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (lambda: {}["canary"], "raised KeyError"),
+        (failing, "raised RuntimeError"),
+        (lambda: None, "returned NoneType, not a str"),
+        (lambda: "can\nary", "is not a bearer token"),
+    ],
+)
+def test_a_function_that_has_no_token_is_an_error_that_shows_nothing(
+    token: Callable[[], Any], words: str
+) -> None:
+    with pytest.raises(SaslAuthenticationFailedError) as caught:
+        run(Oauth(token))
+
+    assert words in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_arguments_that_cannot_be_sent_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="must be a function"):
+        Oauth("token.canary")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="extensions: "):
+        Oauth(coroutine, extensions={"a1": "x"})
