@@ -70,6 +70,7 @@ class Transactions(ShardTime):
         super().__init__()
         self.log = log or MemoryShardLog()
         self.version = version
+        self.coordinator_epoch = 5
         self._config = TransactionConfig(**config)
         self._next_producer_id = first_producer_id
         self.restart()
@@ -83,12 +84,20 @@ class Transactions(ShardTime):
             self.log,
             self.timers,
             self.moment,
-            lambda timers: TransactionShard(self._config, timers, 5, lambda: self.version),
+            lambda timers: TransactionShard(
+                self._config, timers, self.coordinator_epoch, lambda: self.version
+            ),
             write_error=coordinator_write_error,
             act=self._act,
         )
         for _ in self.runtime.load():
             pass
+
+    def move(self) -> None:
+        """Load the log on another node, which coordinates from now on."""
+        self.runtime.unload()
+        self.coordinator_epoch += 1
+        self.restart()
 
     def _act(self, markers: MarkersToWrite) -> Deferred[ErrorCode]:
         written: Deferred[ErrorCode] = Deferred()
