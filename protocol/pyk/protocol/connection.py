@@ -67,7 +67,7 @@ class InvalidRequestError(RequestError):
 
 
 class OutgoingRequest(Protocol):
-    """What a client sends: a request message, or a :class:`SelfCodedRequest`."""
+    """A request that a client sends: a message, or a :class:`SelfCodedRequest`."""
 
     @property
     def api_key(self) -> int: ...
@@ -112,7 +112,7 @@ class Reply:
 
 
 class _Exchange:
-    """What all requests of one API and version have in common, and their responses."""
+    """The header and the codecs that all requests of one API and version share."""
 
     __slots__ = (
         "_decode",

@@ -28,7 +28,7 @@ MOST_NAPS_BESIDE_CALLER = 8
 
 
 class Driver(Enum):
-    """Who runs the loop, or waits in its ``select``."""
+    """The thread that runs the loop, or waits in its ``select``."""
 
     NOBODY = "nobody, for a moment"
     BACKGROUND = "the background thread"

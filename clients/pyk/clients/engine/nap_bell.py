@@ -1,4 +1,4 @@
-"""What a background thread sleeps on while callers drive.
+"""The bell that wakes a background thread, which sleeps while callers drive.
 
 In the compiled form, ``compiled/nap_bell.pyx``, a nap that ends and is followed by another one does
 not take the lock of the interpreter, which a caller would have to wait for.

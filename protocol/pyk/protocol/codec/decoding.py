@@ -1,4 +1,4 @@
-"""What decodes one version of a message.
+"""Decode one version of a message.
 
 This is the plain form, which generates a Python function. The compiled one,
 ``compiled/decoding.pyx``, reads field by field as a table says, made from the same declarations.

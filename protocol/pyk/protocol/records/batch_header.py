@@ -29,7 +29,7 @@ from pyk.protocol.records.layout import (
 
 
 class BatchHeader:
-    """What the header of a batch says, as far as :meth:`read` found it; nothing of it is checked.
+    """The fields of a batch header, as far as :meth:`read` found them; nothing of it is checked.
 
     Unless it ``is_whole``, only ``base_offset``, ``length``, ``magic`` and ``size_in_bytes`` are
     known: it is of another magic, or cut.

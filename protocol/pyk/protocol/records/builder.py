@@ -117,7 +117,7 @@ class RecordBatchBuilder(RecordBuffer):
 
 
 class BatchFormat:
-    """What all batches of one producer have in common, but for their records."""
+    """The properties that all batches of one producer share."""
 
     __slots__ = ("_compression", "_is_transactional", "_level")
 

@@ -275,7 +275,7 @@ class RecordIterator:
 
     @property
     def origin(self) -> RecordOrigin | None:
-        """Where the next record comes from, None after the last."""
+        """The origin of the next record, None after the last."""
         return self._span.origin if self._advance() else None
 
     def _advance(self) -> bool:

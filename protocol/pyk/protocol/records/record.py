@@ -16,7 +16,7 @@ Fields = tuple[int, int, Any, Any, Headers]  # offset, timestamp, key, value, he
 
 
 class TimestampType(IntEnum):
-    """Who set the timestamps of a batch: the producer, or the broker when it appended."""
+    """The side that set the timestamps of a batch: the producer, or the broker at the append."""
 
     NO_TIMESTAMP_TYPE = -1
     """Neither: messages of magic 0 have no timestamp, which reads as -1."""
@@ -65,7 +65,7 @@ class Record:
 
 
 class RecordOrigin:
-    """Where the records of one fetched batch come from: one object, shared by all of them.
+    """The origin of the records of one fetched batch: one object, shared by all of them.
 
     ``owner`` is whatever the reader of the batch wants its records to lead back to.
     """

@@ -1,4 +1,4 @@
-"""What is received: the sizes of frames, and memory for one that is about to arrive.
+"""Received bytes: the sizes of frames, and memory for one that is about to arrive.
 
 This is the plain form; ``compiled/frame_buffer.pyx`` is the compiled one, which does not clear
 memory first.

@@ -348,7 +348,8 @@ class FetchReader:
 
 
 class PollResult:
-    """What one poll has found so far. ``records`` is None without deserializers."""
+    """The spans and records that one poll has found so far. ``records`` is None without
+    deserializers."""
 
     def __init__(self, left: int, records: list[Any] | None) -> None:
         self.left = left
@@ -364,7 +365,7 @@ class PollResult:
 
 
 class Reading:
-    """What the application reads of one partition without taking the lock.
+    """The records of one partition that the application reads without taking the lock.
 
     It is created and published under the lock; in between it touches nothing that the loop knows.
     """

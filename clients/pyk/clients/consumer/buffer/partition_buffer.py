@@ -40,7 +40,7 @@ class OpenSpan:
         self.partition = partition
         self.span = span
         self.whole = span
-        """What the span is the beginning of."""
+        """The fetched records that ``span`` is the beginning of."""
         self.iterator = iterator
         self.taken_before = 0
         """How many records iteration had given before it came here."""

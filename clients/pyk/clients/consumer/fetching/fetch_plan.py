@@ -12,7 +12,7 @@ from pyk.protocol.errors import ErrorCode
 
 
 class FetchErrorAction(Enum):
-    """What to do about an error of one partition in the response to a fetch."""
+    """The action after an error of one partition in the response to a fetch."""
 
     REFRESH = "ask for metadata, then fetch again"
     WAIT = "fetch again later"
@@ -40,7 +40,7 @@ def action_after(code: ErrorCode) -> FetchErrorAction:
 
 
 class NodePlan:
-    """What to fetch from one node."""
+    """The partitions to fetch from one node, and how many bytes."""
 
     def __init__(self) -> None:
         self.wanted: Wanted = {}

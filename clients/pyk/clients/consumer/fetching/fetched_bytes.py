@@ -13,7 +13,7 @@ class FetchedEnd:
 
     def __init__(self, next_offset: int, leader_epoch: int, has_batch: bool) -> None:
         self.next_offset = next_offset
-        """Where to fetch next; -1 if only reading the batches can tell."""
+        """The offset to fetch next; -1 if only reading the batches can tell."""
         self.leader_epoch = leader_epoch
         """The leader epoch of the last batch, -1 if unknown."""
         self.has_batch = has_batch

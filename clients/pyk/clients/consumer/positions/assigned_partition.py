@@ -14,7 +14,7 @@ from pyk.protocol.fields import ZERO_UUID
 
 
 class PositionState(Enum):
-    """What is known of the position; the diagram in :mod:`.positions` shows the moves."""
+    """The state of a position; the diagram in :mod:`.positions` shows the moves."""
 
     COMMITTED = "asks the group where it stopped"
     RESET = "asks the leader for an offset"

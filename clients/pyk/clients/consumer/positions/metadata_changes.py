@@ -1,4 +1,4 @@
-"""What metadata change for assigned partitions: leaders, their epochs and topic ids. Pure."""
+"""Apply new metadata to assigned partitions: leaders, their epochs and topic ids. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a background thread sleeps on while callers drive, without the lock of the interpreter."""
+"""The bell of a background thread, which sleeps without the lock of the interpreter."""
 
 from pyk.runtime.system_clock cimport monotonic_seconds
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class RecordAccumulator:
-    """Where application threads and the sender meet.
+    """The open batches of all partitions, shared by application threads and the sender.
 
     Applications append here and wait by :attr:`waits`; the sender has :attr:`drain`.
     :attr:`wakeup` is called, from any thread and under no lock, when the sender should look;

@@ -40,7 +40,7 @@ _NO_RECORD_ERRORS: dict[int, KafkaError] = {}  # of all batches of which no reco
 
 
 class RecordMetadata:
-    """Where a record was written.
+    """The partition and the offset of a written record.
 
     ``offset`` is -1 if it is unknown: with ``acks=0``, or if the broker had the record already and
     has forgotten its offset. ``timestamp`` is the one that the log holds, in milliseconds since

@@ -1,4 +1,4 @@
-"""What the accumulator holds for one topic."""
+"""The batches and the partitioning state of one topic."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BatchOutcome(Enum):
-    """What is known of a batch after a response."""
+    """The result of a batch, as far as a response tells it."""
 
     WRITTEN = auto()
     DUPLICATE = auto()
@@ -101,7 +101,7 @@ def outcome_of_error(error: KafkaError) -> BatchOutcome:
 
 
 class BatchAction(Enum):
-    """What follows for the batch."""
+    """The next step of a batch after its outcome."""
 
     WRITTEN = auto()
     KEPT = auto()

@@ -9,7 +9,7 @@ from pyk.clients.topic_partition import TopicPartition
 
 
 class Plan:
-    """What the driver does next. ``settled`` batches know their outcome."""
+    """The next actions of the driver. ``settled`` batches know their outcome."""
 
     __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settled")
 
@@ -22,7 +22,7 @@ class Plan:
 
 
 class ResponseEffects:
-    """What follows from the end of one call, at ``now``."""
+    """The effects of the end of one call, at ``now``."""
 
     __slots__ = ("leaders", "needs_metadata", "now", "settled")
 

@@ -1,7 +1,7 @@
-"""What decodes one version of a message: a table of its fields, and a walk along it.
+"""Decode one version of a message: a table of its fields, and a walk along it.
 
-The compiled form of ``decoding.py``. Nothing is read before it was looked at whether it is there, and
-no memory is asked for before the length or count that asks for it was checked.
+The compiled form of ``decoding.py``. Nothing is read before it is checked that it is there, and
+no memory is allocated before the length or count that it is for was checked.
 """
 
 cimport cython
@@ -144,7 +144,7 @@ cdef class _Struct:
 
 @cython.final
 cdef class _Default:
-    """What a field has that is not on the wire; ``()`` stands for a list of its own."""
+    """The value of a field that is not on the wire; ``()`` stands for a new list."""
 
     cdef Py_ssize_t slot
     cdef object value

@@ -426,7 +426,7 @@ cdef class RecordIterator:
 
     @property
     def origin(self):
-        """Where the next record comes from, None after the last."""
+        """The origin of the next record, None after the last."""
         if self._left == 0 and not self._advance():
             return None
         return self._span.origin

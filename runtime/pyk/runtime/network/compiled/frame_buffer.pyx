@@ -1,4 +1,4 @@
-"""What is received: the sizes of frames, and memory for one that is about to arrive.
+"""Received bytes: the sizes of frames, and memory for one that is about to arrive.
 
 The compiled form of ``frame_buffer.py``. Clearing what the kernel overwrites at once is a fifth of
 the cost of reading columns.
