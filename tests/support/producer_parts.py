@@ -15,10 +15,16 @@ from pyk.clients.producer.sending.identity import (
     IdentityPolicy,
     NoIdentity,
 )
-from pyk.clients.producer.sending.partition_queue import PartitionQueue
+from pyk.clients.producer.sending.partition_queue import NEVER, PartitionQueue
 from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
 from pyk.protocol.records import RecordBatchBuilder, read_batches
 from pyk.runtime.virtual_time import VirtualClock
 
@@ -139,3 +145,34 @@ def values_of(batches: Sequence[ProducerBatch]) -> list[list[bytes | None]]:
         [record.value for whole in read_batches(batch.data or b"") for record in whole]
         for batch in batches
     ]
+
+
+def take_all(accumulator: RecordAccumulator, now: float = NEVER) -> list[ProducerBatch]:
+    """Take and seal everything that is full or due, in order."""
+    full, due = accumulator.drain.take(now)
+    for batch in due:
+        assert accumulator.drain.close(batch)
+    for batch in full + due:
+        batch.seal()
+    return full + due
+
+
+def on_node(node_id: int | None) -> Routes:
+    """Routes to one node."""
+    return Routes(lambda place: node_id)
+
+
+on_node_1, nowhere = on_node(1), on_node(None)
+
+
+def response(*partitions: PartitionProduceResponse) -> ProduceResponse:
+    topic = TopicProduceResponse(name="orders", partition_responses=list(partitions))
+    return ProduceResponse(responses=[topic])
+
+
+def written(base_offset: int = 0, partition: int = 0) -> ProduceResponse:
+    return response(PartitionProduceResponse(index=partition, base_offset=base_offset))
+
+
+def refused(code: ErrorCode, **more: Any) -> ProduceResponse:
+    return response(PartitionProduceResponse(index=0, error_code=code, **more))
