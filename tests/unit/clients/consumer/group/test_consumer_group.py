@@ -287,3 +287,26 @@ async def test_a_fatal_error_is_raised_each_time() -> None:
     for _ in range(3):
         with pytest.raises(GroupAuthorizationFailedError):
             await setting.group.begin_event(None)
+
+
+@virtual_time
+async def test_the_error_that_keeps_a_member_out_is_its_problem() -> None:
+    setting = Setting()
+    assert setting.group.problem(0.0) is None
+
+    error = GroupAuthorizationFailedError("x")
+    setting.fail(error)
+
+    assert setting.group.problem(0.0) is error
+
+
+@virtual_time
+async def test_offsets_are_committed_from_outside_of_the_group_but_not_while_joining() -> None:
+    setting = Setting()
+    assert setting.group.may_commit
+    assert not setting.group.is_member
+
+    setting.group.driver.subscribe({"orders"})
+
+    assert not setting.group.may_commit
+    assert setting.group.is_member
