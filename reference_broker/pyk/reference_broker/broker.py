@@ -290,15 +290,17 @@ class Broker:
     async def _add_users(self, users: Mapping[str, str]) -> None:
         if not users:
             return
+        from pyk.protocol.sasl import ScramMechanism
+
         from .security.users import scram_credentials
 
-        request = scram_credentials(
-            self.image, users, lambda: self._environment.random.randbytes(16)
-        )
-        response = await value_of(self.services.controller.send(request))
-        for result in response.results:
-            if result.error_code:
-                raise ApiError(ErrorCode(result.error_code), result.error_message)
+        random = self._environment.random
+        for mechanism in ScramMechanism:
+            request = scram_credentials(self.image, users, mechanism, lambda: random.randbytes(16))
+            response = await value_of(self.services.controller.send(request))
+            for result in response.results:
+                if result.error_code:
+                    raise ApiError(ErrorCode(result.error_code), result.error_message)
         await value_of(self.follower.caught_up())
 
     def _new_login(self) -> BrokerLogin | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyk.protocol.errors import ErrorCode
@@ -36,7 +36,7 @@ def alter_user_scram_credentials(
 ) -> tuple[AlterUserScramCredentialsResponse, list[Message]]:
     """Return the response with one result for each user, and the records for those without error.
 
-    All changes of a user are made, or none.
+    As in Kafka, a request may change one credential of each user, not those for two mechanisms.
     """
     changes: dict[str, list[Change]] = {}
     asked: list[Change] = [*request.deletions, *request.upsertions]
@@ -47,7 +47,7 @@ def alter_user_scram_credentials(
         result = AlterUserScramCredentialsResult(user=name, error_message=None)
         results.append(result)
         try:
-            records += _records(image, of_user)
+            records.append(_only_record(image, of_user))
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message
     return AlterUserScramCredentialsResponse(results=results), records
@@ -82,19 +82,14 @@ def find_credential(
     )
 
 
-def _records(image: MetadataImage, changes: Iterable[Change]) -> list[Message]:
-    records: list[Message] = []
-    seen: set[int] = set()
-    for change in changes:
-        _check(image, change)
-        if change.mechanism in seen:
-            raise ApiError(
-                ErrorCode.DUPLICATE_RESOURCE,
-                "A user credential cannot be altered twice in the same request",
-            )
-        seen.add(change.mechanism)
-        records.append(_record(change))
-    return records
+def _only_record(image: MetadataImage, changes: Sequence[Change]) -> Message:
+    _check(image, changes[0])
+    if len(changes) > 1:
+        raise ApiError(
+            ErrorCode.DUPLICATE_RESOURCE,
+            "A user credential cannot be altered twice in the same request",
+        )
+    return _record(changes[0])
 
 
 def _check(image: MetadataImage, change: Change) -> None:

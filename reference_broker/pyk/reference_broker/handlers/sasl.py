@@ -55,6 +55,4 @@ def sasl_authenticate(
         return SaslAuthenticateResponse(
             error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=error.message
         )
-    return SaslAuthenticateResponse(
-        error_message=None, auth_bytes=token, session_lifetime_ms=lifetime_ms
-    )
+    return SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms)

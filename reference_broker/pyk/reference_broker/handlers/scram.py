@@ -34,7 +34,6 @@ def describe_user_scram_credentials(
         infos.setdefault(user, []).append(info)
     asked = Counter(user.name for user in request.users or ())
     return DescribeUserScramCredentialsResponse(
-        error_message=None,
         results=[_result(user, asked[user], infos.get(user, [])) for user in asked or infos],
     )
 
@@ -55,4 +54,4 @@ def _result(
             error_code=ErrorCode.RESOURCE_NOT_FOUND,
             error_message=f"Attempt to describe a user credential that does not exist: {user}",
         )
-    return DescribeUserScramCredentialsResult(user=user, error_message=None, credential_infos=infos)
+    return DescribeUserScramCredentialsResult(user=user, credential_infos=infos)

@@ -87,7 +87,12 @@ class SaslAuthentication:
         return True
 
     def may_begin(self, now_ms: int) -> bool:
-        """Return whether a handshake may begin an exchange: not soon after the last one."""
+        """Return whether a handshake may begin an exchange.
+
+        A login without an end cannot be made again, and no login soon after the one before.
+        """
+        if self.principal is not None and self._expires_at_ms is None:
+            return False
         last = self._began_again_at_ms
         return last is None or now_ms - last >= SHORTEST_REAUTHENTICATION_MS
 

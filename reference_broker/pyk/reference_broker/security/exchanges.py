@@ -57,6 +57,9 @@ class PlainExchange:
 
     def answer(self, token: bytes) -> bytes:
         """See :class:`SaslExchange`; nothing is answered to a password that is right."""
+        parts = token.count(b"\0") + 1
+        if parts != 3:
+            raise LoginRefusedError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {parts}")
         plain = PlainToken.decode(token)
         known = self._users.get(plain.username)
         is_right = hmac.compare_digest((known or "").encode(), plain.password.encode())

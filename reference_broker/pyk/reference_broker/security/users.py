@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
@@ -32,7 +32,10 @@ def plain_jaas_config(users: Mapping[str, str], inter_broker_password: str) -> s
 
 
 def scram_credentials(
-    image: MetadataImage, users: Mapping[str, str], new_salt: Callable[[], bytes]
+    image: MetadataImage,
+    users: Mapping[str, str],
+    mechanism: ScramMechanism,
+    new_salt: Callable[[], bytes],
 ) -> AlterUserScramCredentialsRequest:
     """Return the request that gives users the SCRAM credentials that they do not have yet."""
     return AlterUserScramCredentialsRequest(
@@ -44,16 +47,10 @@ def scram_credentials(
                 salt,
                 MIN_ITERATIONS,
             )
-            for user, mechanism, password in _for_each_mechanism(users)
+            for user, password in users.items()
             if not _has(image, user, mechanism, password)
         ]
     )
-
-
-def _for_each_mechanism(users: Mapping[str, str]) -> Iterable[tuple[str, ScramMechanism, str]]:
-    for user, password in users.items():
-        for mechanism in ScramMechanism:
-            yield user, mechanism, password
 
 
 def _has(image: MetadataImage, user: str, mechanism: ScramMechanism, password: str) -> bool:

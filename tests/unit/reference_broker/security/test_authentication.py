@@ -100,8 +100,15 @@ def test_after_its_lifetime_a_login_must_be_made_again() -> None:
     assert side.told == [Principal("alice")]
 
 
-def test_logins_again_may_not_come_at_once_one_after_the_other() -> None:
+def test_a_login_without_an_end_is_not_made_again() -> None:
     side = Side()
+    side.log_in()
+
+    assert not side.sasl.may_begin(side.now_ms + 60 * SECOND)
+
+
+def test_logins_again_may_not_come_at_once_one_after_the_other() -> None:
+    side = Side(max_session_ms=60 * SECOND)
     side.log_in()
     assert side.sasl.may_begin(side.now_ms)
 
@@ -134,7 +141,12 @@ def test_the_refusal_of_a_login_again_says_so() -> None:
     side.log_in()
 
     with pytest.raises(LoginRefusedError, match="failed during re-authentication due to"):
-        side.log_in(b"no token")
+        side.log_in(b"\0\0")
+
+
+def test_the_refusal_of_bytes_that_are_no_password_says_how_many_parts_they_have() -> None:
+    with pytest.raises(LoginRefusedError, match="expected 3 tokens, got 1"):
+        Side().log_in(b"nonsense")
 
 
 @pytest.mark.parametrize(
