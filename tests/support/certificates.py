@@ -60,6 +60,17 @@ class Authority:
         path.chmod(0o600)
         return path
 
+    def write_for_java(self, leaf: trustme.LeafCert, name: str) -> Path:
+        """Write key and chain into one file, the key in the only form that Java reads."""
+        key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
+        path = self.folder / name
+        path.write_bytes(
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+            + b"".join(pem.bytes() for pem in leaf.cert_chain_pems)
+        )
+        path.chmod(0o600)
+        return path
+
     def for_clients_only(self) -> ssl.SSLContext:
         """Return the context of a server whose certificate is not for servers."""
         key = ec.generate_private_key(ec.SECP256R1())
