@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     )
 
 
-# A producer that goes on at once comes a millisecond too early. Apache Kafka lets it wait for the
-# whole backoff of 20 ms; here the waits grow to that.
-FIRST_WAIT_MS = 1
-
-
 class VerificationServices(Protocol):
     """The services that verification uses."""
 
@@ -127,11 +122,15 @@ def needs_verification(
 def verify(
     services: VerificationServices, unverified: Unverified, then: Callable[[Refusals], object]
 ) -> None:
-    """Call ``then`` with the refusals, in the same turn in which the partitions may be written."""
+    """Call ``then`` with the refusals, in the same turn in which the partitions may be written.
+
+    A producer that goes on at once often comes a moment before its last transaction is completed.
+    Apache Kafka lets it wait for the whole backoff of 20 ms; here the waits grow to that, from 0.
+    """
     config = services.configs.broker
     give_up_at = services.moment().after(config.add_partitions_to_txn_retry_backoff_max_ms)
 
-    def ask(wait_ms: int = FIRST_WAIT_MS) -> None:
+    def ask(wait_ms: int = 0) -> None:
         expected = unverified.expect(services.moment().time_ms)
         _ask_coordinator(services, unverified).when_done(
             lambda codes: answered(codes, expected, wait_ms)
@@ -140,13 +139,12 @@ def verify(
     def answered(codes: Refusals, expected: list[ExpectedTransaction | None], wait_ms: int) -> None:
         moment = services.moment()
         is_add = unverified.verification is Verification.ADD
-        # The producer's last transaction is being completed, which takes but a moment.
         is_early = is_add and ErrorCode.CONCURRENT_TRANSACTIONS in codes.values()
         ended = unverified.ended(expected)
         if (is_early or ended) and moment.now < give_up_at:
             wait_ms = min(wait_ms, config.add_partitions_to_txn_retry_backoff_ms)
             services.waiting.timers.schedule(
-                Unique(), moment.after(wait_ms), lambda _: ask(2 * wait_ms)
+                Unique(), moment.after(wait_ms), lambda _: ask(max(1, 2 * wait_ms))
             )
         else:
             then({name: code for name, code in {**codes, **ended}.items() if code})
