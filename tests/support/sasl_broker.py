@@ -16,6 +16,7 @@ from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHands
 from pyk.protocol.sasl import (
     ClientFinal,
     ClientFirst,
+    OAuthBearerResponse,
     PlainToken,
     ScramCredential,
     ScramMechanism,
@@ -64,6 +65,9 @@ class SaslBroker:
             plain = PlainToken.decode(token)
             is_right = self.users.get(plain.username) == plain.password
             return self._accept(plain.username, b"") if is_right else self._refuse()
+        if self._mechanism == "OAUTHBEARER":
+            is_right = OAuthBearerResponse.decode(token).token in self.users.values()
+            return self._accept("a token", b"") if is_right else self._refuse()
         if token.startswith(b"n,"):
             return self._challenge(ClientFirst.decode(token))
         return self._verify(token)

@@ -1,0 +1,91 @@
+"""No secret of a client is in a log, error, repr, traceback or pickle, in any writing."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+import pickle
+import traceback
+import urllib.parse
+from typing import Any
+
+import pytest
+
+from pyk.clients import Oauth, Plain, SaslAuthenticationFailedError, Scram
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import virtual_time
+from support.producing_cluster import ProducingCluster, make_producer
+from support.sasl_broker import SaslBroker
+
+CANARY = "k4n/ri3n+v0gel-g3heim"
+
+
+async def token() -> str:
+    return CANARY
+
+
+CREDENTIALS = [
+    Plain("alice", CANARY),
+    Scram("alice", CANARY, "SCRAM-SHA-256"),
+    Scram("alice", CANARY),
+    Oauth(token),
+]
+
+
+def writings(secret: str) -> set[str]:
+    """Return how a secret may be written: plain, percent-encoded, in hex and in base64."""
+    data = secret.encode()
+    # In the middle of other bytes, base64 begins at any of three places.
+    shifted = [base64.b64encode(b"\0" * shift + data).decode()[4:-4] for shift in range(3)]
+    return {secret, urllib.parse.quote(secret, safe=""), data.hex(), repr(data)[2:-1], *shifted}
+
+
+def check(text: str) -> None:
+    assert [one for one in writings(CANARY) if one.lower() in text.lower()] == []
+
+
+@pytest.mark.parametrize("auth", CREDENTIALS, ids=lambda one: one.mechanism)
+@pytest.mark.parametrize("is_let_in", [True, False])
+def test_nothing_shows_a_secret(
+    auth: Any, is_let_in: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown: list[str] = []
+
+    @virtual_time
+    async def run() -> None:
+        async with ProducingCluster(MemoryNetwork(latency=0.001)) as cluster:
+            cluster.add_topic("orders", [1])
+            mechanisms = [one.mechanism for one in CREDENTIALS]
+            password = CANARY if is_let_in else "another"
+            broker = SaslBroker(
+                {"alice": password}, mechanisms=mechanisms, session_lifetime_ms=5_000
+            )
+            broker.serve(cluster)
+            producer = make_producer(cluster, auth=auth, security_protocol="SASL_PLAINTEXT")
+            try:
+                async with producer:
+                    await producer.send_and_wait("orders", b"one")
+                    shown.append(f"{producer!r} {producer.stats()!r} {vars(producer)!r}")
+            except SaslAuthenticationFailedError as error:
+                shown.append(f"{error} {error!r} {vars(error)!r}")
+                shown.append(str(pickle.dumps(error)))
+                shown.append("".join(traceback.format_exception(error)))
+            else:
+                assert is_let_in
+            shown.append(repr(auth))
+
+    run()
+
+    assert caplog.records
+    for text in (*shown, caplog.text, *(repr(record.args) for record in caplog.records)):
+        check(text)
+    with contextlib.suppress(TypeError):  # all but Oauth, whose function goes by its name
+        check(str(pickle.dumps(auth)))
+
+
+def test_the_writings_are_found() -> None:
+    for text in (f"x{CANARY}", base64.b64encode(f"\0alice\0{CANARY}".encode()).decode()):
+        with pytest.raises(AssertionError):
+            check(text)
