@@ -9,6 +9,7 @@ import pytest
 
 from pyk.clients import AsyncProducer, TopicPartition
 from pyk.clients.errors import (
+    KafkaTimeoutError,
     PreparedTransactionEndedError,
     StateError,
     UnsupportedVersionError,
@@ -96,6 +97,29 @@ async def test_a_producer_completes_its_own_prepared_transaction_and_goes_on(ver
         await run_transaction(producer, b"b")
 
     assert cluster.committed == [b"a", b"b"]
+
+
+@BOTH
+@pytest.mark.parametrize("is_commit", [True, False])
+@virtual_time
+async def test_a_producer_completes_its_prepared_transaction_again_after_a_timeout(
+    version, is_commit
+):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send("orders", b"one", partition=0)
+        prepared = await producer.prepare_transaction()
+        cluster.on(EndTxnRequest, cluster.later(1.0, cluster.end))
+        with pytest.raises(KafkaTimeoutError):
+            await producer.complete_transaction(prepared, commit=is_commit, timeout=0.1)
+
+        await producer.complete_transaction(prepared, commit=is_commit)
+        await producer.complete_transaction(prepared, commit=is_commit)
+        with pytest.raises(PreparedTransactionEndedError):
+            await producer.complete_transaction(prepared, commit=not is_commit)
+        await run_transaction(producer, b"two")
+
+    assert cluster.committed == ([b"one", b"two"] if is_commit else [b"two"])
 
 
 @virtual_time

@@ -286,7 +286,8 @@ class ProducerCore:
         checked_prepared(prepared)
         own = self._transactions
         if own is not None and own.has_prepared(prepared):
-            await (own.commit(timeout) if is_commit else own.abort(timeout))
+            if not own.end.has_ended(is_commit=is_commit):
+                await (own.commit(timeout) if is_commit else own.abort(timeout))
             return
         if own is not None and own.state.transactional_id == prepared.transactional_id:
             raise StateError(

@@ -179,8 +179,8 @@ class TransactionDriver:
         return prepared
 
     def has_prepared(self, prepared: PreparedTransaction) -> bool:
-        """Return whether this is the prepared transaction of the producer itself."""
-        return self.state.state is State.PREPARED and prepared == self._prepared_transaction()
+        """Return whether this is what the producer itself has prepared last."""
+        return prepared == self.end.prepared
 
     async def close(self, timeout: float | None) -> None:
         """Wait for the call that is being done, and abort the transaction that is left open.
@@ -317,7 +317,8 @@ class TransactionDriver:
         self.state.prepare()
         self.end.may_be_committed = True
         self._refuse_records()
-        return self._prepared_transaction()
+        self.end.prepared = self._prepared_transaction()
+        return self.end.prepared
 
     async def _write_all(self) -> None:
         """Wait until the records and the offsets of the transaction are written."""

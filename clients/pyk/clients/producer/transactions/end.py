@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pyk.clients.errors import PreparedTransactionEndedError
 from pyk.clients.offsets import TransactionOutcome
+from pyk.clients.producer.transactions.prepared import PreparedTransaction
 
 Listener = Callable[[TransactionOutcome], object]
 
@@ -25,7 +27,22 @@ class TransactionEnd:
         """Whether offsets of a group are part of it."""
         self.is_left = False
         """Whether its block was left before the outcome was known."""
+        self.prepared: PreparedTransaction | None = None
+        """How any process can end it, once it is prepared."""
         self._listeners: list[Listener] = []
+
+    def has_ended(self, *, is_commit: bool) -> bool:
+        """Return whether this producer has ended it so.
+
+        Raises :class:`PreparedTransactionEndedError` if it has ended it otherwise.
+        """
+        if self.outcome not in (TransactionOutcome.COMMITTED, TransactionOutcome.ABORTED):
+            return False
+        if (self.outcome is TransactionOutcome.COMMITTED) is is_commit:
+            return True
+        raise PreparedTransactionEndedError(
+            f"the prepared transaction was {self.outcome.name.lower()} by this producer before"
+        )
 
     def settle(self, outcome: TransactionOutcome) -> None:
         """Learn the outcome; the first one counts."""
