@@ -31,13 +31,13 @@ LOST_RESPONSES = (
 )
 LATE_REQUESTS = (
     *(ApiKey.PRODUCE,) * 2,
-    ApiKey.INIT_PRODUCER_ID,
     ApiKey.ADD_PARTITIONS_TO_TXN,
     ApiKey.ADD_OFFSETS_TO_TXN,
     *(ApiKey.TXN_OFFSET_COMMIT,) * 2,
     *(ApiKey.END_TXN,) * 3,
 )
-"""Not OffsetCommit: a late one of the same member takes offsets back, in Kafka as well."""
+"""Not OffsetCommit: a late one of the same member takes offsets back, in Kafka as well. Not
+InitProducerId: a late one aborts a transaction of which the history says that it is open."""
 
 
 class Faults:
