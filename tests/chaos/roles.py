@@ -14,6 +14,7 @@ from support.recorded_groups import GROUP, TOPICS, read_and_commit, send_values
 from support.recorded_transactions import PARTITIONS as CHAIN_PARTITIONS
 from support.recorded_transactions import TOPICS as STAGES
 from support.recorded_transactions import (
+    SECONDS_AFTER_ERROR,
     append_in_block,
     append_some,
     transform_in_block,
@@ -91,7 +92,9 @@ async def prepare(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
             await carry_out(recorder, job.name, completer, decisions, left)
     while not is_over.is_set():
         producer = job.transactional_producer(recorder, numbers)
-        if await producer.start() and not await prepare_until_over(
+        if not await producer.start():
+            await asyncio.sleep(SECONDS_AFTER_ERROR)
+        elif not await prepare_until_over(
             recorder, producer, decisions, random, lambda: not is_over.is_set()
         ):
             recorder.invoke(job.name, "crash")
