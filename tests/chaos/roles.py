@@ -12,7 +12,6 @@ from support.recorded_clients import RecordedProducer
 from support.recorded_decisions import carry_out, prepare_until_over
 from support.recorded_groups import GROUP, TOPICS, read_and_commit, send_values
 from support.recorded_transactions import PARTITIONS as CHAIN_PARTITIONS
-from support.recorded_transactions import TOPICS as STAGES
 from support.recorded_transactions import (
     SECONDS_AFTER_ERROR,
     append_in_block,
@@ -20,6 +19,7 @@ from support.recorded_transactions import (
     transform_in_block,
     transform_some,
 )
+from support.recorded_transactions import TOPICS as STAGES
 
 from .job import Job
 
