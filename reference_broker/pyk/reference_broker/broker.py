@@ -104,17 +104,7 @@ class Broker:
         self._channels = self._new_channels(f"broker-{self.node_id}")
         # Of their own: a marker that waits for replicas must not hold back other requests.
         self._action_channels = self._new_channels(f"broker-{self.node_id}-actions")
-        self.shards = Shards(
-            shard_kinds,
-            lambda: self.configs.broker,
-            self._new_uuid,
-            BrokerEnvironment(
-                channels=self._action_channels,
-                image=self.image,
-                timers=self._timers.queue,
-                moment=self.moment,
-            ),
-        )
+        self.shards = self._new_shards(shard_kinds)
         self._waiting = WaitingRequests(
             self._timers.queue,
             lambda check: asyncio.get_running_loop().call_soon(check),
@@ -124,6 +114,15 @@ class Broker:
     @property
     def node_id(self) -> int:
         return self.configs.broker.node_id
+
+    def _new_shards(self, kinds: Iterable[ShardKind]) -> Shards:
+        environment = BrokerEnvironment(
+            channels=self._action_channels,
+            image=self.image,
+            timers=self._timers.queue,
+            moment=self.moment,
+        )
+        return Shards(kinds, lambda: self.configs.broker, self._new_uuid, environment)
 
     def _new_channels(self, client_id: str) -> TcpChannels:
         environment = self._environment

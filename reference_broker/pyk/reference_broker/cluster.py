@@ -86,20 +86,10 @@ class AsyncCluster:
             raise ValueError(
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
-        self._config = {**QUICK_START_CONFIG, **(config or {})}
-        for name, arguments in _SET_BY_ARGUMENTS.items():
-            if name in self._config:
-                raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
         random = random or SystemRandom()
         self._users = dict(sasl or {})
         self._certificates = Certificates() if tls else None
-        protocol = SecurityProtocol.of(has_tls=tls, has_sasl=bool(self._users))
-        self._config |= listener_configs(self._config, host, port, advertise, protocol)
-        if self._certificates is not None:
-            self._config = tls_configs(self._config, self._certificates, reachable_host())
-        if self._users:
-            password = f"{random.getrandbits(128):032x}"
-            self._config = user_configs(self._config, self._users, password)
+        self._config = self._secured(_quick_start(config or {}), host, port, advertise, random)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
@@ -115,6 +105,25 @@ class AsyncCluster:
         self._request_log = RequestLog()
         self.faults = FaultRules()
         """Rules that make requests go wrong."""
+
+    def _secured(
+        self,
+        config: dict[str, object],
+        host: str | None,
+        port: int | None,
+        advertise: str | None,
+        random: Random,
+    ) -> dict[str, object]:
+        """Return the configuration with the listener, certificates and users of the cluster."""
+        protocol = SecurityProtocol.of(
+            has_tls=self._certificates is not None, has_sasl=bool(self._users)
+        )
+        config |= listener_configs(config, host, port, advertise, protocol)
+        if self._certificates is not None:
+            config = tls_configs(config, self._certificates, reachable_host())
+        if self._users:
+            config = user_configs(config, self._users, f"{random.getrandbits(128):032x}")
+        return config
 
     @property
     def bootstrap(self) -> str:
@@ -394,3 +403,11 @@ def _memory(clock: Clock) -> FileSystem:
     from pyk.runtime.filesystem.memory import MemoryFileSystem
 
     return MemoryFileSystem(clock.time_ms)
+
+
+def _quick_start(config: Mapping[str, object]) -> dict[str, object]:
+    """Return the configuration of a cluster that was given ``config``."""
+    for name, arguments in _SET_BY_ARGUMENTS.items():
+        if name in config:
+            raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
+    return {**QUICK_START_CONFIG, **config}

@@ -82,24 +82,24 @@ def init_producer_id(
         is_two_phase=request.enable2_pc,
         keeps_prepared=request.keep_prepared_txn,
     )
-
-    def respond(result: ProducerIdentity | ErrorCode) -> InitProducerIdResponse:
-        if isinstance(result, ErrorCode):
-            knows_fenced = context.version >= FIRST_VERSION_OF_INIT_WITH_FENCED
-            return InitProducerIdResponse(error_code=_known(result, knows_fenced=knows_fenced))
-        kept_id, kept_epoch = result.kept or (NO_ID, NO_EPOCH)
-        return InitProducerIdResponse(
-            producer_id=result.producer_id,
-            producer_epoch=result.producer_epoch,
-            ongoing_txn_producer_id=kept_id,
-            ongoing_txn_producer_epoch=kept_epoch,
-        )
-
     return _ask_with_id(
         services,
         request.transactional_id,
         lambda shard, new_id, moment: shard.init_producer_id(asked, new_id, moment),
-    ).then(respond)
+    ).then(lambda result: _initialized(result, context.version))
+
+
+def _initialized(result: ProducerIdentity | ErrorCode, version: int) -> InitProducerIdResponse:
+    if isinstance(result, ErrorCode):
+        knows_fenced = version >= FIRST_VERSION_OF_INIT_WITH_FENCED
+        return InitProducerIdResponse(error_code=_known(result, knows_fenced=knows_fenced))
+    kept_id, kept_epoch = result.kept or (NO_ID, NO_EPOCH)
+    return InitProducerIdResponse(
+        producer_id=result.producer_id,
+        producer_epoch=result.producer_epoch,
+        ongoing_txn_producer_id=kept_id,
+        ongoing_txn_producer_epoch=kept_epoch,
+    )
 
 
 def end_txn(

@@ -59,6 +59,13 @@ class RequestHandler(Protocol):
 class Connection:
     """Drives one connection; a :class:`~pyk.runtime.network.frame_reader.FrameReceiver`."""
 
+    principal = ANONYMOUS
+    """Who the client is, as far as it has shown."""
+    host = ""
+    client_host = ""
+    """As Kafka shows it for group members: a slash and the address."""
+    local_host = ""
+
     def __init__(
         self,
         connection_id: int,
@@ -75,18 +82,12 @@ class Connection:
     ) -> None:
         self.connection_id = connection_id
         self.listener = settings.name
-        self.principal = ANONYMOUS
-        """Who the client is, as far as it has shown."""
         self.sasl = None if settings.new_sasl is None else settings.new_sasl(self._authenticated)
         """The authentication of this connection, None on a listener without SASL."""
         self._settings = settings
         self._max_frame_bytes = max_frame_bytes
         self.transport = _ServerTransport(self, max_frame_bytes=max_frame_bytes)
         self.progress = Progress(clock.now())
-        self.host = ""
-        self.client_host = ""
-        """As Kafka shows it for group members: a slash and the address."""
-        self.local_host = ""
         self._handler = handler
         self._protocol = protocol
         self._budget = budget
@@ -104,9 +105,12 @@ class Connection:
         self._is_paused = False
         self._is_silent = False
         if self.sasl is not None:
-            self._served = protocol.supported
-            protocol.supported = {key: self._served[key] for key in _LOGIN_APIS}
-            self.transport.limit_frames(min(max_frame_bytes, settings.max_login_bytes))
+            self._serve_only_logins()
+
+    def _serve_only_logins(self) -> None:
+        self._served = self._protocol.supported
+        self._protocol.supported = {key: self._served[key] for key in _LOGIN_APIS}
+        self.transport.limit_frames(min(self._max_frame_bytes, self._settings.max_login_bytes))
 
     def is_overdue(self, now: float, max_idle: float) -> str | None:
         """Return why the connection should be closed, None if it is well."""

@@ -108,8 +108,9 @@ class ConsumerCore:
             self.client,
             self.partitions,
             self.positions,
+            self.writer,
             lookup,
-            self.group.commits.fetch_beginnings if self.group is not None else None,
+            fetch_committed=(None if self.group is None else self.group.commits.fetch_beginnings),
         )
         changes = MetadataChanges(self.partitions, self.positions)
         fetcher = Fetcher(

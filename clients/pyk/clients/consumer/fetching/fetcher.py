@@ -134,7 +134,7 @@ class Fetcher:
         for node in self._nodes.values():
             node.open_new_session()
         if assigned.progress.stalls == STALLS_UNTIL_TOLD:
-            self._positions.tell(assigned, _stalled(assigned))
+            self._writer.fail(assigned.buffer, _stalled(assigned))
 
     def _tell_of_lasting_failure(self, assigned: AssignedPartition, now: float) -> None:
         if (
@@ -146,7 +146,7 @@ class Fetcher:
         since = assigned.failing_since if assigned.told_at is None else assigned.told_at
         if (now - since) * 1000 > self._config.request_timeout_ms:
             assigned.told_at = now
-            self._positions.tell(assigned, assigned.error)
+            self._writer.fail(assigned.buffer, assigned.error)
 
 
 def _is_looked_after(

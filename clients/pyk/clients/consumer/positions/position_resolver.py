@@ -7,6 +7,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection
 
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
@@ -45,13 +46,16 @@ class PositionResolver:
         client: Client,
         partitions: AssignedPartitions,
         positions: Positions,
+        writer: FetchWriter,
         lookup: OffsetLookup,
+        *,
         fetch_committed: FetchCommitted | None,
     ) -> None:
         self.on_answer: Callable[[], None] = lambda: None
         self._client = client
         self._partitions = partitions
         self._positions = positions
+        self._writer = writer
         self._lookup = lookup
         self._fetch_committed = fetch_committed
         self._changed = asyncio.Event()
@@ -177,12 +181,11 @@ class PositionResolver:
             partition = assigned.topic_partition
             version, answer = versions[partition], answers[partition]
             leader_epoch = leader_epochs[partition]
-            if isinstance(answer, int):
-                self._positions.found_epoch_end(assigned, version, answer, leader_epoch, now)
-            elif isinstance(answer, UnsupportedVersionError):
-                self._positions.cannot_validate(assigned, version, leader_epoch, now)
-            else:
+            if isinstance(answer, KafkaError) and not isinstance(answer, UnsupportedVersionError):
                 self._failed(PositionState.VALIDATE, assigned, version, answer)
+            else:
+                end = answer if isinstance(answer, int) else None
+                self._positions.found_epoch_end(assigned, version, end, leader_epoch, now)
 
     def _leader_epochs(self, partitions: list[AssignedPartition]) -> dict[TopicPartition, int]:
         image = self._client.metadata
@@ -199,7 +202,7 @@ class PositionResolver:
             return
         self._positions.failed(assigned, version, error, self._client.clock.now())
         if not error.retriable:
-            self._positions.tell(assigned, error)
+            self._writer.fail(assigned.buffer, error)
 
 
 def _or_unknown(epoch: int | None) -> int:

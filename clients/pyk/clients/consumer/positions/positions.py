@@ -176,18 +176,20 @@ class Positions:
         self,
         assigned: AssignedPartition,
         version: int,
-        end_offset: int,
+        end_offset: int | None,
         leader_epoch: int,
         now: float,
     ) -> None:
-        """Take where the leader's log of the epoch that was read ends.
+        """Compare the position with the end of the epoch that was read, in the leader's log.
 
         With -1 the leader has no such epoch. It may be the former leader, which metadata still
-        names; otherwise no log has the records that were read.
+        names; otherwise no log has the records that were read. With None it is too old for the
+        question, and is read from all the same.
         """
         if not self._is_current(assigned, version, PositionState.VALIDATE):
             return
-        is_old_leader = end_offset < 0 and leader_epoch < assigned.fetched_epoch
+        is_missing = end_offset is not None and end_offset < 0
+        is_old_leader = is_missing and leader_epoch < assigned.fetched_epoch
         if is_old_leader and assigned.failures < OLD_LEADER_TRIES:
             error = old_leader_error(
                 assigned.topic_partition,
@@ -197,19 +199,12 @@ class Positions:
             )
             self.failed(assigned, version, error, now)
             return
-        self.cannot_validate(assigned, version, leader_epoch, now)
-        if end_offset < assigned.buffer.fetch_offset:
+        assigned.succeeded(now)
+        assigned.leader_epoch = leader_epoch
+        assigned.state = PositionState.KNOWN
+        self._compare_again(assigned)
+        if end_offset is not None and end_offset < assigned.buffer.fetch_offset:
             self._truncated(assigned, end_offset)
-
-    def cannot_validate(
-        self, assigned: AssignedPartition, version: int, leader_epoch: int, now: float
-    ) -> None:
-        """Read on from a leader that is too old for this question."""
-        if self._is_current(assigned, version, PositionState.VALIDATE):
-            assigned.succeeded(now)
-            assigned.leader_epoch = leader_epoch
-            assigned.state = PositionState.KNOWN
-            self._compare_again(assigned)
 
     def failed(
         self, assigned: AssignedPartition, version: int, error: KafkaError, now: float
@@ -220,10 +215,6 @@ class Positions:
         assigned.failures += 1
         assigned.retry_at = now + self._backoff.delay(assigned.failures, self._chance())
         assigned.waits(error, now)
-
-    def tell(self, assigned: AssignedPartition, error: KafkaError) -> None:
-        """Report an error that keeps a partition from being read to the application."""
-        self._writer.fail(assigned.buffer, error)
 
     def out_of_range(self, assigned: AssignedPartition, now: float) -> None:
         """Reset the position, or fail, because the log does not have its offset."""

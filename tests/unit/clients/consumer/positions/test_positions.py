@@ -211,7 +211,7 @@ def test_a_leader_that_is_too_old_to_be_asked_is_believed() -> None:
     setting, partition = known(offset=10)
     setting.changes.leader_changed(partition, 4)
 
-    setting.positions.cannot_validate(partition, partition.version, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, None, 4, 0.0)
 
     assert (partition.state, partition.leader_epoch, partition.buffer.position) == (
         PositionState.KNOWN,
@@ -275,7 +275,7 @@ def test_a_position_that_was_set_is_compared_with_metadata_that_has_not_changed(
     setting, partition = known(epoch=3)
     image = image_with_leader(2, epoch=4)
     setting.changes.apply(image)
-    setting.positions.cannot_validate(partition, partition.version, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, None, 4, 0.0)
 
     setting.positions.seek(partition, 5, 2)
     setting.changes.apply(image)
