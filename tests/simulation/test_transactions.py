@@ -334,6 +334,24 @@ async def test_a_commit_that_succeeded_unseen_cannot_be_aborted(version):
     assert cluster.committed == [b"a"]
 
 
+@BOTH
+@virtual_time
+async def test_no_transaction_begins_while_nobody_knows_that_the_last_one_was_committed(version):
+    async with transacting(version, request_timeout_ms=1000) as (cluster, producer):
+        cluster.once(EndTxnRequest, SILENCE)
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        with pytest.raises(KafkaTimeoutError):
+            await producer.commit_transaction(timeout=0.5)
+        await asyncio.sleep(10)
+        with pytest.raises(StateError, match=r"call commit_transaction\(\) again"):
+            await producer.begin_transaction()
+        await producer.commit_transaction()
+        await run_transaction(producer, b"b")
+
+    assert cluster.committed == [b"a", b"b"]
+
+
 @pytest.mark.parametrize("moment", [number / 2000 for number in range(24)])
 @BOTH
 @virtual_time

@@ -112,6 +112,7 @@ class TransactionDriver:
         operation = self._operation
         if operation is not None and operation.name == BEGIN and operation.is_over:
             self._operation = None  # nobody has waited for it
+        self._check_outcome_is_known()
         if not self._is_running(BEGIN):
             self.state.check(State.READY)
         if self._operation is not None or not self._is_ready():
@@ -163,8 +164,7 @@ class TransactionDriver:
     async def finish_last(self, *, waits_for_commit: bool) -> None:
         """Wait for an abort that goes on, and abort what a block left that could not be
         committed. With ``waits_for_commit``, wait for a commit that a block left, too."""
-        is_committing = self.state.state in (State.WRITING, State.COMMITTING)
-        if waits_for_commit and self.end.is_left and is_committing:
+        if waits_for_commit and self.end.is_left and self._is_running(COMMIT):
             with contextlib.suppress(TransactionAbortableError):
                 await self.commit(None)
         is_left = self.state.state is State.MUST_ABORT and self.end.is_left
@@ -460,6 +460,15 @@ class TransactionDriver:
             raise StateError("the transaction was committed meanwhile: it cannot be aborted")
         if self.state.state is not State.MUST_ABORT:
             self.state.check(State.IN_TRANSACTION, State.WRITING, State.PREPARED)
+
+    def _check_outcome_is_known(self) -> None:
+        """Raise if the last commit has succeeded unseen: its records would be written again."""
+        operation = self._operation
+        if operation is not None and operation.name == COMMIT and operation.has_succeeded:
+            raise StateError(
+                "the last transaction was committed after its caller had stopped waiting: call "
+                "commit_transaction() again, which returns at once, before a new one begins"
+            )
 
     def _raise_if_failed(self) -> None:
         if self.state.state is State.FAILED:
