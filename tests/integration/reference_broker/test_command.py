@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,7 @@ def test_it_prints_only_the_ready_line_to_standard_output(tmp_path: Path) -> Non
 def test_ctrl_c_and_the_end_of_its_terminal_stop_it_cleanly(
     tmp_path: Path, sent: signal.Signals
 ) -> None:
-    with BrokerProcess(tmp_path) as broker:
+    with children_with(sent, signal.SIG_DFL), BrokerProcess(tmp_path) as broker:
         broker.process.send_signal(sent)
         _, err = broker.process.communicate(timeout=10)
 
@@ -48,16 +50,22 @@ def test_ctrl_c_and_the_end_of_its_terminal_stop_it_cleanly(
 
 
 def test_with_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does: children inherit it
-    try:
-        with BrokerProcess(tmp_path) as broker:
-            broker.process.send_signal(signal.SIGHUP)
-            host, _, port = broker.bootstrap.partition(":")
+    with children_with(signal.SIGHUP, signal.SIG_IGN), BrokerProcess(tmp_path) as broker:
+        broker.process.send_signal(signal.SIGHUP)
+        host, _, port = broker.bootstrap.partition(":")
 
-            socket.create_connection((host, int(port)), timeout=5).close()
-            assert broker.terminate() == (0, "", "")
+        socket.create_connection((host, int(port)), timeout=5).close()
+        assert broker.terminate() == (0, "", "")
+
+
+@contextlib.contextmanager
+def children_with(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    """Start processes that inherit this; the tests themselves may run under nohup."""
+    before = signal.signal(number, handler)
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(number, before)
 
 
 def test_the_ready_line_has_the_advertised_address(tmp_path: Path) -> None:
