@@ -205,7 +205,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         return await self._core.position_calls.position(partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> Done:
-        """Read a partition on from ``offset``."""
+        """Read a partition on from ``offset``.
+
+        If the group took it away and gave it back since the last poll, the seek is ignored with a
+        warning: another member may have committed more meanwhile, as the listener hears first.
+        """
         return self._at_once(self._core.position_calls.seek, partition, offset)
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> Done:

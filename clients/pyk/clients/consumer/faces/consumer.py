@@ -231,7 +231,11 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         return self._ask(self._core.position_calls.position, partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
-        """Read a partition on from ``offset``."""
+        """Read a partition on from ``offset``.
+
+        If the group took it away and gave it back since the last poll, the seek is ignored with a
+        warning: another member may have committed more meanwhile, as the listener hears first.
+        """
         self._at_once(self._core.position_calls.seek, partition, offset)
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:

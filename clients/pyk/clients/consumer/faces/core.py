@@ -133,6 +133,9 @@ class ConsumerCore:
             look=self._look,
             check=self.check,
             ready=self.ready,
+            has_unheard_loss=(
+                (lambda _: False) if self.group is None else self.group.has_unheard_loss
+            ),
         )
 
     def _create_calls(self) -> None:

@@ -116,7 +116,9 @@ class ConsumerFace(Generic[K, V]):
         """Return the member of the group that this consumer is now.
 
         ``producer.send_offsets_to_transaction`` needs it. The generation is -1 and the member id is
-        empty before the consumer has joined, and if its partitions are assigned by hand. Raises
+        empty before the consumer has joined, and if its partitions are assigned by hand. After the
+        group took partitions away it is the member of before, which is fenced (KIP-447), until the
+        application has heard of that in a poll and the consumer is a member again. Raises
         :class:`StateError` without a ``group_id``.
         """
         metadata: ConsumerGroupMetadata = self._at_once_on_loop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ from pyk.clients.topic_partition import (
     checked_partition,
 )
 
+log = logging.getLogger(__name__)
+
 UNRESOLVED = frozenset({PositionState.COMMITTED, PositionState.RESET, PositionState.IN_DOUBT})
 
 
@@ -33,7 +36,8 @@ class PositionCalls:
     """The calls of a consumer about positions: ask for them, set them, pause, compare.
 
     ``look`` makes the fetch loop look at what has changed; ``check`` raises if the consumer cannot
-    be used; ``ready`` starts it first if need be.
+    be used; ``ready`` starts it first if need be; ``has_unheard_loss`` returns whether the group
+    took a partition away without the application having heard of it.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class PositionCalls:
         look: Callable[[], None],
         check: Callable[[], None],
         ready: Callable[[], Awaitable[None]],
+        has_unheard_loss: Callable[[TopicPartition], bool],
     ) -> None:
         self._client = client
         self._writer = writer
@@ -60,6 +65,7 @@ class PositionCalls:
         self._check = check
         self._ready = ready
         self._limits = limits
+        self._has_unheard_loss = has_unheard_loss
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -94,14 +100,32 @@ class PositionCalls:
         target = checked_offset(offset)
         if target.offset < 0:
             raise ValueError(f"cannot seek to offset {target.offset} of {assigned.topic_partition}")
+        if self._is_void(assigned):
+            return
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
         self._positions.seek(assigned, target.offset, epoch)
         self._look()
 
     def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
         for assigned in self._assigned(partitions):
-            self._positions.seek_to(assigned, end)
-            self._look()
+            if not self._is_void(assigned):
+                self._positions.seek_to(assigned, end)
+                self._look()
+
+    def _is_void(self, assigned: AssignedPartition) -> bool:
+        """Return whether a seek is about an assignment that has ended, unheard.
+
+        Another member may have committed since, so the group's offset wins, as in Java, where the
+        rebalance happens in the next poll.
+        """
+        if not self._has_unheard_loss(assigned.topic_partition):
+            return False
+        log.warning(
+            "A seek of %s was ignored: the group took the partition away and gave it back, of "
+            "which the application hears in its next poll",
+            assigned.topic_partition,
+        )
+        return True
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
         for assigned in [self._assigned_partition(partition) for partition in partitions]:

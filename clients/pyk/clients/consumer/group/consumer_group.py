@@ -52,6 +52,8 @@ class ConsumerGroup:
         self._events: deque[ApplicationEvent] = deque()
         self._error_was_raised = False
         self._last_commit: asyncio.Task[None] | None = None
+        self._assigned_as = OUTSIDER
+        """The identity under which the application got the partitions it knows."""
         self.group_id = config.group_id
         self._group_instance_id = config.group_instance_id
         self.membership = membership = new_membership(client, config)
@@ -78,6 +80,8 @@ class ConsumerGroup:
         event."""
         match event:
             case Assign():
+                if not self._unheard_losses():
+                    self._assigned_as = self.membership.standing.identity or OUTSIDER
                 self._partitions.assign(
                     sorted(event.added), self._client.clock.now(), has_group=True
                 )
@@ -151,19 +155,34 @@ class ConsumerGroup:
         revokes = (event for event in self._events if isinstance(event, Revoke))
         return frozenset().union(*(event.partitions for event in revokes))
 
+    def has_unheard_loss(self, partition: TopicPartition) -> bool:
+        """Return whether the application believes that it still has a partition that was lost.
+
+        It may be assigned again: then the application speaks of the assignment before.
+        """
+        return any(partition in loss.partitions for loss in self._unheard_losses())
+
+    def _unheard_losses(self) -> list[Lose]:
+        """Return the losses of partitions that the application has heard of, but not of these."""
+        losses: list[Lose] = []
+        new: frozenset[TopicPartition] = frozenset()
+        for event in self._events:
+            if isinstance(event, Assign):
+                new |= event.added
+            elif isinstance(event, Lose) and event.partitions - new:
+                losses.append(Lose(event.partitions - new))
+        return losses
+
     def events_at_the_end(self) -> list[ApplicationEvent]:
         """Return the last event for the application before this member leaves.
 
         It has losses that the application has not heard of, and the revocation of its partitions.
         """
-        ends: list[ApplicationEvent] = []
-        unheard: frozenset[TopicPartition] = frozenset()
-        for event in self._events:
-            if isinstance(event, Assign):
-                unheard |= event.added
-            elif isinstance(event, Lose) and event.partitions - unheard:
-                ends.append(Lose(event.partitions - unheard))
-        owned = frozenset(self._partitions.topic_partitions) - unheard
+        ends: list[ApplicationEvent] = [*self._unheard_losses()]
+        assigns = (event for event in self._events if isinstance(event, Assign))
+        owned = frozenset(self._partitions.topic_partitions).difference(
+            *(assign.added for assign in assigns)
+        )
         if owned:
             ends.append(Revoke(owned))
         return ends
@@ -221,8 +240,14 @@ class ConsumerGroup:
 
     @property
     def metadata(self) -> ConsumerGroupMetadata:
-        """Return the member under which offsets are committed now."""
-        identity = self.membership.standing.identity or OUTSIDER
+        """Return the member that the application knows, for offsets in a transaction (KIP-447).
+
+        After a loss that is the one of before, until the application has heard of it and the member
+        is in its group again: a coordinator fences that one, but takes offsets of outsiders.
+        """
+        identity = self.membership.standing.identity
+        if identity is None or self._unheard_losses():
+            identity = self._assigned_as
         return ConsumerGroupMetadata(
             self.group_id, identity.generation_id, identity.member_id, self._group_instance_id
         )
