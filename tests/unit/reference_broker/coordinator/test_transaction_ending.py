@@ -144,6 +144,19 @@ def test_an_exhausted_epoch_gives_a_new_producer_id_when_the_transaction_is_comp
     assert (completed.producer_id, completed.producer_epoch) == (8, 0)
     repeated = outcome(completed, commit=True, version=2, epoch=LAST_EPOCH - 1)
     assert repeated is completed
+    early = outcome(completed, commit=True, version=2, epoch=LAST_EPOCH - 2)
+    assert early is MAPPING
+
+
+def test_an_end_with_the_former_producer_id_is_no_repetition_once_the_new_one_was_used() -> None:
+    used = transaction(
+        TransactionState.COMPLETE_COMMIT,
+        producer_id=8,
+        producer_epoch=1,
+        previous_producer_id=7,
+    )
+
+    assert outcome(used, commit=True, version=2, epoch=LAST_EPOCH - 1) is MAPPING
 
 
 @pytest.mark.parametrize(("version", "last_epoch"), [(1, -1), (2, 3)])
