@@ -120,6 +120,8 @@ def test_an_exhausted_epoch_gives_a_new_producer_id(expected: tuple[int, int] | 
     # The response was lost: the producer still has the old identity.
     again = outcome(rotated, (7, LAST_EPOCH - 1))
     assert identity(again) == ((9, 0) if expected else FENCED)
+    assert outcome(rotated, (6, LAST_EPOCH - 1)) is FENCED
+    assert outcome(rotated, (7, LAST_EPOCH - 2)) is FENCED
 
 
 @pytest.mark.parametrize(
