@@ -163,7 +163,7 @@ async def test_a_paused_partition_stays_paused_through_a_doubt(version):
         assert instance.consumer.paused() == {P0}
 
 
-# -- who waits for the commit later ----------------------------------------------------------------
+# -- a commit that is waited for later -------------------------------------------------------------
 
 
 @BOTH
