@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Container, Mapping
 
+from pyk.protocol.sasl.jaas import JaasError, parse_jaas
+
 from .config import (
     BrokerConfig,
     BrokerConfigLayers,
@@ -18,7 +20,6 @@ from .config import (
 )
 from .controller.configs import ALL_BROKERS
 from .controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
-from .security.jaas import jaas_options
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +69,10 @@ class BrokerConfigs:
         if text is None:
             return {}
         try:
-            return jaas_options(text, module)
-        except ValueError as error:
+            return dict(parse_jaas(text).options_of(module))
+        except JaasError as error:
             name = f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
-            raise InvalidConfigError(f"{name}: {error}", name=name) from None
+            raise InvalidConfigError(f"{name} {error}", name=name) from None
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the effective configuration of a topic; topics with the same one share it."""

@@ -19,9 +19,9 @@ from pyk.clients.config.values import OneOf, OptionalText, OptionalTextList
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.exchange import Credentials
-from pyk.clients.security.jaas import LoginModule, parse_jaas
 from pyk.clients.security.secret import Secret
 from pyk.clients.security.tls_settings import TlsSettings, openssl_ciphers
+from pyk.protocol.sasl.jaas import JaasError, LoginModule, parse_jaas
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
@@ -232,7 +232,7 @@ class SecurityOptions:
             )
         try:
             return parse_jaas(self.sasl_jaas_config.reveal())
-        except ValueError as error:
+        except JaasError as error:
             raise ConfigurationError(f"sasl_jaas_config {error}") from None
 
     def _mechanism(self, module: LoginModule | None) -> str:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyk.protocol.sasl import ScramMechanism
+from pyk.protocol.sasl.jaas import plain_users
 from pyk.reference_broker.config.errors import InvalidConfigError
 from pyk.reference_broker.controller.scram_requests import find_credential
 
 from .authentication import SaslAuthentication
 from .bearer_tokens import read_unsecured
 from .exchanges import OAuthBearerExchange, PlainExchange, SaslExchange, ScramExchange
-from .jaas import plain_users
 from .principal import Principal
 
 if TYPE_CHECKING:

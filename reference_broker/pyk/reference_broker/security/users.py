@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from pyk.protocol.sasl import MIN_ITERATIONS, ScramCredential, ScramMechanism, salted_password
+from pyk.protocol.sasl.jaas import jaas_entry
 from pyk.reference_broker.controller.scram_requests import find_credential, upsertion
-
-from .jaas import quoted
 
 if TYPE_CHECKING:
     from pyk.reference_broker.controller.image import MetadataImage
@@ -27,8 +26,7 @@ def plain_jaas_config(users: Mapping[str, str], inter_broker_password: str) -> s
         **{f"user_{name}": password for name, password in users.items()},
         f"user_{INTER_BROKER_USER}": inter_broker_password,
     }
-    written = " ".join(f"{quoted(name)}={quoted(value)}" for name, value in options.items())
-    return f"{_MODULE} required {written};"
+    return jaas_entry(_MODULE, options)
 
 
 def scram_credentials(
