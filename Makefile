@@ -79,13 +79,14 @@ clean: ## remove built files; keep the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz
 	find . -path ./.venv -prune -o \( -name '*.so' -o -name __pycache__ \) -print0 | xargs -0 rm -rf
 
+# Without the build hook, which would remove the compiled modules.
 $(INSTALLED): requirements/dev.txt pyproject.toml
 	@echo "== set-up: a virtual environment in .venv, and in it what requirements/dev.txt pins"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "pyk needs Python 3.11 or newer; name one with make PYTHON=python3.12 …"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	PYK_EXTENSIONS=skip $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	HATCH_BUILD_NO_HOOKS=true $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(PEERS): $(INSTALLED) requirements/peers.txt
