@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Container, Mapping
 
-from pyk.protocol.sasl.jaas import JaasError, parse_jaas
-
 from .config import (
     BrokerConfig,
     BrokerConfigLayers,
@@ -68,6 +66,9 @@ class BrokerConfigs:
         text = self._layers.jaas_config(listener, mechanism)
         if text is None:
             return {}
+        # Here: only listeners with SASL need it, and brokers must start fast.
+        from pyk.protocol.sasl.jaas import JaasError, parse_jaas
+
         try:
             return dict(parse_jaas(text).options_of(module))
         except JaasError as error:

@@ -7,21 +7,15 @@ import logging
 import os
 import ssl
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 from pyk.clients.errors import ConfigurationError
-from pyk.clients.security.key_stores import StoreError, pem_of
-from pyk.clients.security.secret import Secret
 from pyk.clients.security.tls_settings import TlsSettings
+from pyk.runtime.key_stores import StoreError, pem_of
+from pyk.runtime.tls import VERSIONS, asked_for, load_identity, signatures
 
 log = logging.getLogger(__name__)
-
-VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-
-Signature: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 class TlsContexts:
@@ -33,13 +27,13 @@ class TlsContexts:
 
     def __init__(self, settings: TlsSettings) -> None:
         self.settings = settings
-        self._signature = _signature(settings)
+        self._signature = signatures(settings.files)
         self._context = new_context(settings)
         _warn_of_readable_keys(settings)
 
     def current(self) -> ssl.SSLContext:
         """Return the context for the next connection."""
-        signature = _signature(self.settings)
+        signature = signatures(self.settings.files)
         if signature != self._signature:
             self._signature = signature
             try:
@@ -90,43 +84,27 @@ def _load_identity(context: ssl.SSLContext, settings: TlsSettings) -> None:
     """Load the client's certificate and key, if it has one."""
     if settings.certificate_pem is not None and settings.key_pem is not None:
         with _explained("ssl_keystore_certificate_chain", KEY_ADVICE):
-            _load_text(context, settings.certificate_pem, settings.key_pem, settings.key_password)
+            load_identity(
+                context, settings.certificate_pem, settings.key_pem, settings.key_password
+            )
     elif settings.certificate_file is not None:
         with _explained("ssl_certfile", KEY_ADVICE):
             data = Path(settings.certificate_file).read_bytes()
             if b"-----BEGIN" in data:
                 context.load_cert_chain(
-                    settings.certificate_file, settings.key_file, _password(settings.key_password)
+                    settings.certificate_file, settings.key_file, asked_for(settings.key_password)
                 )
                 return
             store = pem_of(data, settings.store_password)
             if store.key is None:
                 raise StoreError("the key store has no key")
-            _load_text(context, store.certificates, store.key, None)
+            load_identity(context, store.certificates, store.key, None)
 
 
 KEY_ADVICE = (
     "is not a certificate chain in PEM with its key, or the key does not belong to it, or its "
     "password (ssl_key_password) is missing or wrong"
 )
-
-
-def _load_text(
-    context: ssl.SSLContext, certificates: str, key: Secret, password: Secret | None
-) -> None:
-    """Load certificate and key from memory: OpenSSL reads them from a file, of ours alone."""
-    descriptor, path = tempfile.mkstemp(prefix="pyk-")  # of mode 0600
-    try:
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(certificates.strip() + "\n" + key.reveal().strip() + "\n")
-        context.load_cert_chain(path, password=_password(password))
-    finally:
-        os.unlink(path)
-
-
-def _password(password: Secret | None) -> Callable[[], str]:
-    """Return a function, without which OpenSSL would ask on the terminal for a password."""
-    return lambda: "" if password is None else password.reveal()
 
 
 @contextlib.contextmanager
@@ -146,19 +124,6 @@ def _explained(option: str, problem: str) -> Iterator[None]:
         ) from None
     except ValueError:
         raise ConfigurationError(f"{option} {problem}") from None
-
-
-def _signature(settings: TlsSettings) -> Signature:
-    """Return what changes when one of the files does."""
-    return tuple(_file_signature(name) for name in settings.files)
-
-
-def _file_signature(name: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(name)
-    except OSError:
-        return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _warn_of_readable_keys(settings: TlsSettings) -> None:

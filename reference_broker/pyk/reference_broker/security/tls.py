@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import ssl
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyk.reference_broker.config import InvalidConfigError, ListenerConfig, Password
+from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
+from pyk.runtime.key_stores import StoreError, pem_of
+from pyk.runtime.secret import Secret
+from pyk.runtime.tls import VERSIONS, load_identity
 
-VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 CLIENT_AUTH = {
     "none": ssl.CERT_NONE,
     "requested": ssl.CERT_OPTIONAL,
@@ -60,8 +60,8 @@ def _load_trust(context: ssl.SSLContext, config: ListenerConfig, purpose: ssl.Pu
     elif config.ssl_truststore_location is not None:
         with _explained("ssl.truststore.location", "has no certificate that can be used"):
             data = Path(config.ssl_truststore_location).read_bytes()
-            certificates, _ = _store(data, config.ssl_truststore_password)
-            context.load_verify_locations(cadata=certificates)
+            store = pem_of(data, _secret(config.ssl_truststore_password))
+            context.load_verify_locations(cadata=store.certificates)
     else:
         context.load_default_certs(purpose)
 
@@ -69,52 +69,22 @@ def _load_trust(context: ssl.SSLContext, config: ListenerConfig, purpose: ssl.Pu
 def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> bool:
     """Load certificate and key; return whether there are some."""
     chain, key = config.ssl_keystore_certificate_chain, config.ssl_keystore_key
+    password = _secret(config.ssl_key_password)
     if chain is not None and key is not None:
         with _explained("ssl.keystore.certificate.chain", "does not fit ssl.keystore.key"):
-            _load_text(context, f"{chain.strip()}\n{key.strip()}\n", config.ssl_key_password)
+            load_identity(context, chain, Secret(key), password)
         return True
     if config.ssl_keystore_location is None:
         return False
     with _explained("ssl.keystore.location", "has no certificate with its key, or is encrypted"):
         data = Path(config.ssl_keystore_location).read_bytes()
-        certificates, its_key = _store(data, config.ssl_keystore_password)
-        _load_text(context, certificates + its_key, config.ssl_key_password)
+        store = pem_of(data, _secret(config.ssl_keystore_password))
+        load_identity(context, store.certificates, store.key or Secret(""), password)
     return True
 
 
-def _load_text(context: ssl.SSLContext, pem: str, password: str | None) -> None:
-    """Load certificate and key: OpenSSL reads them from a file, here from one of ours alone."""
-    descriptor, path = tempfile.mkstemp(prefix="pyk-")  # of mode 0600
-    try:
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(pem)
-        # A function: with None, OpenSSL would ask on the terminal.
-        context.load_cert_chain(path, password=lambda: str(password or ""))
-    finally:
-        os.unlink(path)
-
-
-def _store(data: bytes, password: Password | None) -> tuple[str, str]:
-    """Return certificates and key of a file in PEM or PKCS12, both as PEM; the key may be empty.
-
-    Raises ``ValueError``, and ImportError for PKCS12 without ``cryptography``.
-    """
-    if b"-----BEGIN" in data:
-        return data.decode("ascii"), ""
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        pkcs12,
-    )
-
-    store = pkcs12.load_pkcs12(data, password.encode() if password else None)
-    found = [each.certificate for each in (store.cert, *store.additional_certs) if each]
-    certificates = "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in found)
-    if store.key is None:
-        return certificates, ""
-    key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return certificates, key.decode("ascii")
+def _secret(password: str | None) -> Secret | None:
+    return Secret(password) if password else None
 
 
 @contextlib.contextmanager
@@ -122,9 +92,8 @@ def _explained(option: str, problem: str) -> Iterator[None]:
     """Raise errors of files and of OpenSSL as errors of a configuration."""
     try:
         yield
-    except ImportError:
-        text = f"{option} is PKCS12, which needs the package 'cryptography'"
-        raise InvalidConfigError(text, name=option) from None
+    except StoreError as error:
+        raise InvalidConfigError(f"{option} cannot be used: {error}", name=option) from None
     except OSError as error:  # ssl.SSLError is one
         reason = getattr(error, "reason", None) or error.strerror or ""
         raise InvalidConfigError(f"{option} {problem} ({reason})", name=option) from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import attrs
-
-from pyk.clients.security.secret import Secret
+from pyk.runtime import slotted
+from pyk.runtime.secret import Secret
 
 JKS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 CONVERT = (
@@ -18,7 +17,7 @@ class StoreError(Exception):
     """A store that cannot be read; the text says why."""
 
 
-@attrs.frozen
+@slotted.frozen
 class Store:
     """What a store holds, in PEM."""
 

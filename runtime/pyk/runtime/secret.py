@@ -1,0 +1,51 @@
+"""Values that nobody may see. Pure."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any, NoReturn
+
+HIDDEN = "<secret>"
+
+
+class Secret:
+    """A password, key or token that is not shown by ``repr``, ``str`` or a format, nor pickled.
+
+    Only :meth:`reveal` returns it. Keep what it returns out of variables: tools that report errors
+    print the variables of all functions on the way.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """Return the value itself."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("a secret cannot be pickled: give it to each process by itself")
+
+
+def secret_of(value: str | Secret) -> Secret:
+    """Return ``value`` as a secret; raise TypeError, without the value, if it is no str."""
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"a secret must be a str, not {type(value).__name__}")
+    return Secret(value)
