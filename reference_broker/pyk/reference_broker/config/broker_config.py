@@ -28,6 +28,7 @@ from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
@@ -82,6 +83,25 @@ class BrokerConfig:
         minimum=0,
         update_mode=_DYNAMIC,
         doc="How many connections the broker accepts from one address at the same time.",
+    )
+
+    # Access
+
+    authorizer_class_name: str = string(
+        "",
+        choices=("", STANDARD_AUTHORIZER),
+        doc="What decides by rules who may do what; if it is empty, everybody may do everything.",
+    )
+    # Kafka's authorizer reads these two by itself, so a broker does not describe them.
+    super_users: str = string(
+        "",
+        is_internal=True,
+        doc="The principals that may do everything, separated by semicolons.",
+    )
+    allow_everyone_if_no_acl_found: bool = boolean(
+        False,
+        is_internal=True,
+        doc="Whether everybody may use a resource that no rule concerns.",
     )
 
     # Produce and fetch

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from pyk.protocol.messages.access_records import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -24,6 +26,7 @@ from pyk.protocol.messages.metadata_records import (
 from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.listeners import Endpoint, SecurityProtocol
+from pyk.reference_broker.security.acls import Acl, Acls
 from pyk.runtime import slotted
 
 from .names import unified_name
@@ -107,6 +110,7 @@ class MetadataImage:
         factory=dict
     )
     """By user and number of the mechanism."""
+    acls: Acls = slotted.field(factory=Acls)
     next_producer_id: int = 0
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
@@ -219,6 +223,23 @@ class MetadataImage:
         self.scram_credentials.pop((record.name, record.mechanism), None)
         return []
 
+    def _acl(self, record: AccessControlEntryRecord) -> list[Change]:
+        acl = Acl(
+            resource_type=record.resource_type,
+            resource_name=record.resource_name,
+            pattern_type=record.pattern_type,
+            principal=record.principal,
+            host=record.host,
+            operation=record.operation,
+            permission_type=record.permission_type,
+        )
+        self.acls.add(record.id, acl)
+        return []
+
+    def _remove_acl(self, record: RemoveAccessControlEntryRecord) -> list[Change]:
+        self.acls.remove(record.id)
+        return []
+
 
 def _endpoint(record: BrokerEndpoint) -> Endpoint:
     return Endpoint(
@@ -242,4 +263,6 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     FeatureLevelRecord: MetadataImage._feature_level,
     UserScramCredentialRecord: MetadataImage._scram_credential,
     RemoveUserScramCredentialRecord: MetadataImage._remove_scram_credential,
+    AccessControlEntryRecord: MetadataImage._acl,
+    RemoveAccessControlEntryRecord: MetadataImage._remove_acl,
 }
