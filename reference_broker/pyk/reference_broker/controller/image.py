@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pyk.protocol.messages.access_records import (
     AccessControlEntryRecord,
+    ClientQuotaRecord,
     RemoveAccessControlEntryRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
@@ -29,6 +30,7 @@ from pyk.reference_broker.listeners import Endpoint, SecurityProtocol
 from pyk.reference_broker.security.acls import Acl, Acls
 from pyk.runtime import slotted
 
+from .client_quotas import ClientQuotasImage
 from .names import unified_name
 
 TOPIC_RESOURCE = 2
@@ -111,6 +113,7 @@ class MetadataImage:
     )
     """By user and number of the mechanism."""
     acls: Acls = slotted.field(factory=Acls)
+    client_quotas: ClientQuotasImage = slotted.field(factory=ClientQuotasImage)
     next_producer_id: int = 0
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
@@ -238,6 +241,9 @@ class MetadataImage:
 
     def _remove_acl(self, record: RemoveAccessControlEntryRecord) -> list[Change]:
         self.acls.remove(record.id)
+
+    def _client_quota(self, record: ClientQuotaRecord) -> list[Change]:
+        self.client_quotas.replay(record)
         return []
 
 
@@ -265,4 +271,5 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     RemoveUserScramCredentialRecord: MetadataImage._remove_scram_credential,
     AccessControlEntryRecord: MetadataImage._acl,
     RemoveAccessControlEntryRecord: MetadataImage._remove_acl,
+    ClientQuotaRecord: MetadataImage._client_quota,
 }

@@ -77,6 +77,12 @@ def _alter_scram(shard: ControllerShard, request: Any) -> Decided:
     return alter_user_scram_credentials(shard.image, request)
 
 
+def _alter_quotas(shard: ControllerShard, request: Any) -> Decided:
+    from .quota_requests import alter_client_quotas
+
+    return alter_client_quotas(shard.image.client_quotas, request)
+
+
 def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import register_broker
 
@@ -97,6 +103,7 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
     ApiKey.UPDATE_FEATURES: _update_features,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_quotas,
     ApiKey.BROKER_REGISTRATION: _register_broker,
     ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
 }

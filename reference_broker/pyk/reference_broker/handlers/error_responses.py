@@ -181,6 +181,26 @@ def _alter_user_scram_credentials(request: Any, response: Any, code: ErrorCode) 
     ]
 
 
+def _alter_client_quotas(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.alter_client_quotas import EntityData, ResponseEntryData
+
+    response.entries = [
+        ResponseEntryData(
+            error_code=code,
+            error_message=None,
+            entity=[
+                EntityData(entity_type=each.entity_type, entity_name=each.entity_name)
+                for each in entry.entity
+            ],
+        )
+        for entry in request.entries
+    ]
+
+
+def _describe_client_quotas(request: Any, response: Any, code: ErrorCode) -> None:
+    response.entries = None
+
+
 def _write_txn_markers(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.write_txn_markers import (
         WritableTxnMarkerPartitionResult,
@@ -220,6 +240,8 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,

@@ -65,6 +65,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DELETE_GROUPS: _api("0-2", "groups.delete_groups"),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "forwarding.forward"),
     ApiKey.OFFSET_DELETE: _api("0", "group_offsets.offset_delete"),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _api("0-1", "client_quotas.describe_client_quotas"),
+    ApiKey.ALTER_CLIENT_QUOTAS: _api("0-1", "forwarding.forward"),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _api("0", "scram.describe_user_scram_credentials"),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _api("0", "forwarding.forward"),
     ApiKey.UPDATE_FEATURES: _api("0-2", "forwarding.forward"),

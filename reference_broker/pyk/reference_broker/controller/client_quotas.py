@@ -1,0 +1,59 @@
+"""The quotas of clients as the metadata log has them: limits by entity and name (KIP-546)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from pyk.protocol.messages.access_records import ClientQuotaRecord
+from pyk.runtime import slotted
+
+USER = "user"
+CLIENT_ID = "client-id"
+IP = "ip"
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""The types of an entity with their names, in alphabetical order; None is the default name."""
+
+
+class EntityPart(Protocol):
+    """One type of an entity, in any message about quotas."""
+
+    entity_type: str
+    entity_name: str | None
+
+
+def quota_entity(names: Mapping[str, str | None]) -> QuotaEntity:
+    """Return the entity that has these names by type."""
+    return tuple((each, names[each]) for each in sorted(names))
+
+
+def entity_of(parts: Iterable[EntityPart]) -> QuotaEntity:
+    """Return the entity that a message names; a type that is there twice has its last name."""
+    return quota_entity({part.entity_type: part.entity_name for part in parts})
+
+
+@slotted.define
+class ClientQuotasImage:
+    """All quotas of clients. Changes only by :meth:`replay`."""
+
+    limits: dict[QuotaEntity, dict[str, float]] = slotted.field(factory=dict)
+    """By entity, then by name, such as ``producer_byte_rate``; no entity is without a limit."""
+    version: int = 0
+    """How often anything has changed: what was derived from an older version is stale."""
+
+    def of(self, entity: QuotaEntity) -> Mapping[str, float]:
+        """Return the limits of an entity itself, without those that it inherits."""
+        return self.limits.get(entity, {})
+
+    def replay(self, record: ClientQuotaRecord) -> None:
+        entity = entity_of(record.entity)
+        self.version += 1
+        if not record.remove:
+            self.limits.setdefault(entity, {})[record.key] = record.value
+            return
+        limits = self.limits.get(entity)
+        if limits is not None:
+            limits.pop(record.key, None)
+            if not limits:
+                del self.limits[entity]
