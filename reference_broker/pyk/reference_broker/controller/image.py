@@ -241,6 +241,7 @@ class MetadataImage:
 
     def _remove_acl(self, record: RemoveAccessControlEntryRecord) -> list[Change]:
         self.acls.remove(record.id)
+        return []
 
     def _client_quota(self, record: ClientQuotaRecord) -> list[Change]:
         self.client_quotas.replay(record)
