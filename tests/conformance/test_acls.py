@@ -8,16 +8,27 @@ from collections.abc import Iterator
 import pytest
 
 from pyk.clients import (
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
     Admin,
     Consumer,
+    InvalidRequestError,
     NewTopic,
+    PatternType,
     Producer,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    SeveralErrors,
     TopicAuthorizationFailedError,
     TopicPartition,
 )
 from support import apache_kafka
 from support.apache_kafka import ApacheKafka
-from support.kafka_tools import run_tool
 from support.real_time import eventually
 
 pytestmark = pytest.mark.conformance
@@ -36,24 +47,47 @@ def bootstrap() -> Iterator[str]:
     with ApacheKafka(config=AUTHORIZER) as kafka:
         with Admin(kafka.bootstrap) as admin:
             admin.create_topics([NewTopic(TOPIC)])
-        change_acl(kafka.bootstrap, "--add", "--allow-principal", "ALL")
+            pattern = ResourcePattern(ResourceType.TOPIC, TOPIC)
+            everybody = AccessControlEntry("User:*", AclOperation.ALL)
+            admin.create_acls([AclBinding(pattern, everybody)])
         yield kafka.bootstrap
 
 
-def change_acl(bootstrap: str, change: str, principal: str, operation: str) -> None:
-    """Add or remove ACLs of the topic."""
-    run_tool(
-        "AclCommand", "--bootstrap-server", bootstrap, change, "--force", "--topic", TOPIC,
-        principal, "User:*", "--operation", operation,
-    )  # fmt: skip
+def denial(operation: AclOperation) -> AclBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, TOPIC)
+    return AclBinding(pattern, AccessControlEntry("User:*", operation, AclPermissionType.DENY))
 
 
-def forbid(bootstrap: str, operation: str) -> None:
-    change_acl(bootstrap, "--add", "--deny-principal", operation)
+def forbid(bootstrap: str, operation: AclOperation) -> None:
+    with Admin(bootstrap) as admin:
+        admin.create_acls([denial(operation)])
 
 
-def allow_again(bootstrap: str, operation: str) -> None:
-    change_acl(bootstrap, "--remove", "--deny-principal", operation)
+def allow_again(bootstrap: str, operation: AclOperation) -> None:
+    with Admin(bootstrap) as admin:
+        admin.delete_acls([denial(operation)])
+
+
+def test_acls_are_created_described_and_deleted(bootstrap: str) -> None:
+    drafts = ResourcePattern(ResourceType.TOPIC, "drafts-", PatternType.PREFIXED)
+    entry = AccessControlEntry("User:carol", AclOperation.WRITE, host="198.51.100.7")
+    one = AclBinding(drafts, entry)
+    other = AclBinding(ResourcePattern(ResourceType.CLUSTER, "elsewhere"), entry)
+    of_carol = AclBindingFilter(entry=AccessControlEntryFilter("User:carol"))
+    of_drafts_1 = AclBindingFilter(
+        ResourcePatternFilter(ResourceType.TOPIC, "drafts-1", PatternType.MATCH),
+        AccessControlEntryFilter("User:carol"),
+    )
+    with Admin(bootstrap) as admin:
+        with pytest.raises(SeveralErrors) as caught:
+            admin.create_acls([one, other])
+        assert isinstance(caught.value.errors[other], InvalidRequestError)
+
+        assert admin.describe_acls(of_carol) == [one]
+        assert admin.describe_acls(of_drafts_1) == [one]
+        assert admin.delete_acls([of_drafts_1]) == {of_drafts_1: [one]}
+        assert admin.describe_acls(of_carol) == []
+        assert admin.delete_acls([one]) == {AclBindingFilter.of(one): []}
 
 
 def test_a_producer_raises_while_writing_is_denied_and_works_once_it_is_allowed(
@@ -61,10 +95,10 @@ def test_a_producer_raises_while_writing_is_denied_and_works_once_it_is_allowed(
 ) -> None:
     with Producer(bootstrap) as producer:
         producer.send_and_wait(TOPIC, b"allowed")
-        forbid(bootstrap, "WRITE")
+        forbid(bootstrap, AclOperation.WRITE)
         with pytest.raises(TopicAuthorizationFailedError, match=TOPIC):
             producer.send_and_wait(TOPIC, b"refused")
-        allow_again(bootstrap, "WRITE")
+        allow_again(bootstrap, AclOperation.WRITE)
 
         assert producer.send_and_wait(TOPIC, b"allowed again").offset == 1
 
@@ -92,11 +126,11 @@ def test_a_consumer_raises_while_reading_is_denied_and_works_once_it_is_allowed(
         consumer.seek_to_beginning()
         producer.send_and_wait(TOPIC, b"before")
         eventually(lambda: reads(b"before"))
-        forbid(bootstrap, "READ")
+        forbid(bootstrap, AclOperation.READ)
         eventually(is_refused)
         producer.send_and_wait(TOPIC, b"meanwhile")
         assert not consumer.health().is_healthy
-        allow_again(bootstrap, "READ")
+        allow_again(bootstrap, AclOperation.READ)
 
         eventually(lambda: reads(b"meanwhile"))
         assert consumer.health().is_healthy

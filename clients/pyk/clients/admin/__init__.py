@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from pyk.clients.admin.acls import (
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
 from pyk.clients.admin.admin import Admin
 from pyk.clients.admin.async_admin import AsyncAdmin
 from pyk.clients.admin.cluster import ClusterDescription
@@ -39,6 +51,12 @@ from pyk.clients.offsets import ListedOffset, OffsetSpec
 
 __all__ = [
     "AbortTransactionSpec",
+    "AccessControlEntry",
+    "AccessControlEntryFilter",
+    "AclBinding",
+    "AclBindingFilter",
+    "AclOperation",
+    "AclPermissionType",
     "Admin",
     "AlterConfig",
     "AlterConfigOperation",
@@ -58,8 +76,12 @@ __all__ = [
     "OffsetSpec",
     "PartitionDescription",
     "PartitionLag",
+    "PatternType",
     "ProducerIdAndEpoch",
     "ProducerState",
+    "ResourcePattern",
+    "ResourcePatternFilter",
+    "ResourceType",
     "TopicDescription",
     "TopicListing",
     "TransactionDescription",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
 from pyk.clients.admin.transactions import (
     STATE_NAMES,
@@ -132,6 +133,37 @@ def checked_abort_spec(given: Any) -> None:
             "write AbortTransactionSpec(topic_partition, producer_id, producer_epoch, "
             f"coordinator_epoch), not {given!r}"
         )
+
+
+def checked_acls(given: Any) -> list[AclBinding]:
+    """Return ACLs; accept a single one as well.
+
+    Raises ``ValueError`` for what brokers refuse or misread.
+    """
+    form = "AclBinding(ResourcePattern(type, name), AccessControlEntry(principal, operation))"
+    listed = [given] if isinstance(given, AclBinding) else list(_several(given, form))
+    for one in listed:
+        if not isinstance(one, AclBinding):
+            raise TypeError(f"an ACL must be {form}, not {one!r}")
+        if ":" not in one.entry.principal:
+            raise ValueError(f"a principal must be like 'User:alice', not {one.entry.principal!r}")
+    return listed
+
+
+def checked_acl_filters(given: Any) -> list[AclBindingFilter]:
+    """Return filters of ACLs; accept a single one as well."""
+    if isinstance(given, AclBindingFilter | AclBinding):
+        return [checked_acl_filter(given)]
+    return [checked_acl_filter(one) for one in _several(given, "AclBindingFilter")]
+
+
+def checked_acl_filter(given: Any) -> AclBindingFilter:
+    """Return a filter of ACLs; an ACL is the filter that selects only itself."""
+    if isinstance(given, AclBinding):
+        return AclBindingFilter.of(given)
+    if isinstance(given, AclBindingFilter):
+        return given
+    raise TypeError(f"a filter must be an AclBindingFilter or AclBinding, not {given!r}")
 
 
 def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:

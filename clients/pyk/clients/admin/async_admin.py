@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS
@@ -265,6 +266,37 @@ class AsyncAdmin(AdminFace, AsyncContext):
         :class:`ProducerFencedError`.
         """
         return await self._core.transactions.fence_producers(transactional_ids, timeout=timeout)
+
+    # -- ACLs --------------------------------------------------------------------------------------
+
+    async def create_acls(
+        self, bindings: Iterable[AclBinding], *, timeout: float | None = None
+    ) -> None:
+        """Add ACLs; those that exist already stay.
+
+        Raises :class:`SecurityDisabledError` if the brokers have no authorizer, and
+        :class:`ClusterAuthorizationFailedError` without ``ALTER`` on the cluster.
+        """
+        await self._core.acls.create_acls(bindings, timeout=timeout)
+
+    async def describe_acls(
+        self, acl_filter: AclBindingFilter | None = None, *, timeout: float | None = None
+    ) -> list[AclBinding]:
+        """Return the ACLs that a filter selects, by default all, sorted.
+
+        Raises :class:`SecurityDisabledError` if the brokers have no authorizer, and
+        :class:`ClusterAuthorizationFailedError` without ``DESCRIBE`` on the cluster.
+        """
+        return await self._core.acls.describe_acls(acl_filter, timeout=timeout)
+
+    async def delete_acls(
+        self, filters: Iterable[AclBindingFilter | AclBinding], *, timeout: float | None = None
+    ) -> dict[AclBindingFilter, list[AclBinding]]:
+        """Delete the ACLs that filters select; return what each filter deleted.
+
+        An :class:`AclBinding` selects only itself. The default filter selects all ACLs.
+        """
+        return await self._core.acls.delete_acls(filters, timeout=timeout)
 
     # -- offsets and cluster -----------------------------------------------------------------------
 

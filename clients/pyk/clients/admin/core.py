@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from pyk.clients.admin.acl_calls import AclCalls
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.config_calls import ConfigCalls
@@ -32,6 +33,7 @@ class AdminCore:
         self.offsets = OffsetCalls(self._calls)
         self.groups = GroupCalls(self._calls, self.offsets)
         self.transactions = TransactionCalls(self._calls)
+        self.acls = AclCalls(self._calls)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""

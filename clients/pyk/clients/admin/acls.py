@@ -1,0 +1,302 @@
+"""ACLs: who may do what with which resources (KIP-11, KIP-290). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import Self
+
+import attrs
+
+from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from pyk.protocol.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+from pyk.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+WILDCARD = "*"
+CLUSTER_NAME = "kafka-cluster"
+
+
+class _AclCode(IntEnum):
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        return cls(0)  # a broker may be newer than this client
+
+
+class ResourceType(_AclCode):
+    """The kinds of resources that ACLs are about."""
+
+    UNKNOWN = 0
+    """A kind that this client does not know."""
+    ANY = 1
+    """In filters: all kinds."""
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(_AclCode):
+    """How the name of a pattern selects resources."""
+
+    UNKNOWN = 0
+    """A way that this client does not know."""
+    ANY = 1
+    """In filters: patterns of all types with this name."""
+    MATCH = 2
+    """In filters: all patterns that select a resource of this name, literal, prefixed or ``*``."""
+    LITERAL = 3
+    """The resource of exactly this name; ``*`` is all resources."""
+    PREFIXED = 4
+    """The resources whose names begin like this."""
+
+
+class AclOperation(_AclCode):
+    """What an ACL allows or denies."""
+
+    UNKNOWN = 0
+    """An operation that this client does not know."""
+    ANY = 1
+    """In filters: all operations."""
+    ALL = 2
+    """Every operation on the resource."""
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    """Implied where READ, WRITE, DELETE or ALTER is allowed."""
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    """Implied where ALTER_CONFIGS is allowed."""
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class AclPermissionType(_AclCode):
+    """Whether an ACL allows or denies; what is denied by one ACL no other can allow."""
+
+    UNKNOWN = 0
+    """A permission that this client does not know."""
+    ANY = 1
+    """In filters: both."""
+    DENY = 2
+    ALLOW = 3
+
+
+@attrs.frozen(order=True)
+class ResourcePattern:
+    """The resources that an ACL is about.
+
+    Raises ``ValueError`` for what only filters have: ``ANY`` and ``MATCH``.
+    """
+
+    resource_type: ResourceType
+    name: str
+    """``*`` is all resources of this type; that of the cluster is ``kafka-cluster``."""
+    pattern_type: PatternType = PatternType.LITERAL
+
+    def __attrs_post_init__(self) -> None:
+        _refuse(self.resource_type, ResourceType.ANY, "ResourcePatternFilter")
+        _refuse(self.pattern_type, PatternType.ANY, "ResourcePatternFilter")
+        _refuse(self.pattern_type, PatternType.MATCH, "ResourcePatternFilter")
+
+    @classmethod
+    def cluster(cls) -> ResourcePattern:
+        """Return the pattern of the cluster, which is a single resource."""
+        return cls(ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+@attrs.frozen(order=True)
+class AccessControlEntry:
+    """Who may or may not do what.
+
+    Raises ``ValueError`` for ``ANY``, which only filters have.
+    """
+
+    principal: str
+    """Such as ``User:alice``; ``User:*`` is everybody."""
+    operation: AclOperation
+    permission_type: AclPermissionType = AclPermissionType.ALLOW
+    host: str = attrs.field(default=WILDCARD, kw_only=True)
+    """The IP address of the client; ``*`` is any."""
+
+    def __attrs_post_init__(self) -> None:
+        _refuse(self.operation, AclOperation.ANY, "AccessControlEntryFilter")
+        _refuse(self.permission_type, AclPermissionType.ANY, "AccessControlEntryFilter")
+
+
+@attrs.frozen(order=True)
+class AclBinding:
+    """An ACL: a rule for the access to some resources."""
+
+    pattern: ResourcePattern
+    entry: AccessControlEntry
+
+
+@attrs.frozen
+class ResourcePatternFilter:
+    """Selects ACLs by the resources that they are about; by default all."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    """None is any name."""
+    pattern_type: PatternType = PatternType.ANY
+
+
+@attrs.frozen
+class AccessControlEntryFilter:
+    """Selects ACLs by who may or may not do what; by default all."""
+
+    principal: str | None = None
+    """None is any principal; ``User:*`` selects only the ACLs of everybody."""
+    operation: AclOperation = AclOperation.ANY
+    """``ALL`` selects only ACLs of ``ALL``; ``ANY`` does not care."""
+    permission_type: AclPermissionType = AclPermissionType.ANY
+    host: str | None = attrs.field(default=None, kw_only=True)
+    """None is any host; ``*`` selects only ACLs of all hosts."""
+
+
+@attrs.frozen
+class AclBindingFilter:
+    """Selects ACLs; by default all of them."""
+
+    pattern: ResourcePatternFilter = attrs.field(factory=ResourcePatternFilter)
+    entry: AccessControlEntryFilter = attrs.field(factory=AccessControlEntryFilter)
+
+    @classmethod
+    def of(cls, binding: AclBinding) -> AclBindingFilter:
+        """Return the filter that selects one ACL only."""
+        pattern, entry = binding.pattern, binding.entry
+        return cls(
+            ResourcePatternFilter(pattern.resource_type, pattern.name, pattern.pattern_type),
+            AccessControlEntryFilter(
+                entry.principal, entry.operation, entry.permission_type, host=entry.host
+            ),
+        )
+
+
+def create_acls_request(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
+    return CreateAclsRequest(
+        creations=[
+            AclCreation(
+                resource_type=one.pattern.resource_type,
+                resource_name=one.pattern.name,
+                resource_pattern_type=one.pattern.pattern_type,
+                principal=one.entry.principal,
+                host=one.entry.host,
+                operation=one.entry.operation,
+                permission_type=one.entry.permission_type,
+            )
+            for one in bindings
+        ]
+    )
+
+
+def created_acls(
+    bindings: Sequence[AclBinding], response: CreateAclsResponse
+) -> dict[AclBinding, KafkaError | None]:
+    """Return the outcome of each ACL; results come in the order of the request."""
+    return {
+        binding: error_for(result.error_code, result.error_message) if result.error_code else None
+        for binding, result in zip(bindings, response.results, strict=False)
+    }
+
+
+def describe_acls_request(wanted: AclBindingFilter) -> DescribeAclsRequest:
+    return DescribeAclsRequest(
+        resource_type_filter=wanted.pattern.resource_type,
+        resource_name_filter=wanted.pattern.name,
+        pattern_type_filter=wanted.pattern.pattern_type,
+        principal_filter=wanted.entry.principal,
+        host_filter=wanted.entry.host,
+        operation=wanted.entry.operation,
+        permission_type=wanted.entry.permission_type,
+    )
+
+
+def described_acls(response: DescribeAclsResponse) -> list[AclBinding] | KafkaError:
+    """Return the ACLs, sorted, or the error."""
+    if response.error_code != ErrorCode.NONE:
+        return error_for(response.error_code, response.error_message)
+    return sorted(
+        AclBinding(
+            ResourcePattern(
+                ResourceType(resource.resource_type),
+                resource.resource_name,
+                PatternType(resource.pattern_type),
+            ),
+            AccessControlEntry(
+                acl.principal,
+                AclOperation(acl.operation),
+                AclPermissionType(acl.permission_type),
+                host=acl.host,
+            ),
+        )
+        for resource in response.resources
+        for acl in resource.acls
+    )
+
+
+def delete_acls_request(filters: Iterable[AclBindingFilter]) -> DeleteAclsRequest:
+    return DeleteAclsRequest(
+        filters=[
+            DeleteAclsFilter(
+                resource_type_filter=one.pattern.resource_type,
+                resource_name_filter=one.pattern.name,
+                pattern_type_filter=one.pattern.pattern_type,
+                principal_filter=one.entry.principal,
+                host_filter=one.entry.host,
+                operation=one.entry.operation,
+                permission_type=one.entry.permission_type,
+            )
+            for one in filters
+        ]
+    )
+
+
+def deleted_acls(
+    filters: Sequence[AclBindingFilter], response: DeleteAclsResponse
+) -> dict[AclBindingFilter, list[AclBinding] | KafkaError]:
+    """Return the ACLs that each filter deleted, sorted, or its first error; in order."""
+    results = zip(filters, response.filter_results, strict=False)
+    return {wanted: _deleted(result) for wanted, result in results}
+
+
+def _deleted(result: DeleteAclsFilterResult) -> list[AclBinding] | KafkaError:
+    for one in (result, *result.matching_acls):
+        if one.error_code != ErrorCode.NONE:
+            return error_for(one.error_code, one.error_message)
+    return sorted(map(_matching, result.matching_acls))
+
+
+def _matching(acl: DeleteAclsMatchingAcl) -> AclBinding:
+    return AclBinding(
+        ResourcePattern(
+            ResourceType(acl.resource_type), acl.resource_name, PatternType(acl.pattern_type)
+        ),
+        AccessControlEntry(
+            acl.principal,
+            AclOperation(acl.operation),
+            AclPermissionType(acl.permission_type),
+            host=acl.host,
+        ),
+    )
+
+
+def _refuse(given: IntEnum, only_in_filters: IntEnum, where: str) -> None:
+    if given == only_in_filters:
+        raise ValueError(f"{type(given).__name__}.{given.name} is for filters: see {where}")
