@@ -56,6 +56,7 @@ from .waiting_requests import WaitingRequests
 if TYPE_CHECKING:
     from pyk.protocol.messages.create_topics import CreatableTopic
 
+    from .security.authorizer import Authorizer
     from .security.broker_login import BrokerLogin
 
 
@@ -272,6 +273,20 @@ class Broker:
             controller=LocalControllerChannel(self.controller),
             waiting=self._waiting,
             channels=self._channels,
+            authorizer=self._new_authorizer(),
+        )
+
+    def _new_authorizer(self) -> Authorizer | None:
+        """Return what decides who may do what; raise ``InvalidConfigError`` if it cannot."""
+        config = self.configs.broker
+        if not config.authorizer_class_name:
+            return None
+        from .security.authorizer import Authorizer, super_users
+
+        return Authorizer(
+            self.image.acls,
+            super_users(config.super_users),
+            allows_without_rule=config.allow_everyone_if_no_acl_found,
         )
 
     def _is_known(self, name: TopicPartition, topic_id: UUID | None) -> bool:

@@ -25,6 +25,7 @@ from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
     from .handlers.fetch_session import FetchSessions
+    from .security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class BrokerServices:
         controller: ControllerChannel,
         waiting: WaitingRequests,
         channels: BrokerChannels,
+        authorizer: Authorizer | None,
     ) -> None:
         self.node_id = node_id
         self.cluster_id = cluster_id
@@ -64,6 +66,8 @@ class BrokerServices:
         self.producer_ids = ProducerIds(controller, node_id)
         self.waiting = waiting
         self.channels = channels
+        self.authorizer = authorizer
+        """What decides who may do what; None if everybody may do everything."""
         self.moment = moment
         self.time_ms = clock.time_ms
         self._new_session_id = new_session_id

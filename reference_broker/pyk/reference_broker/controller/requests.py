@@ -83,6 +83,18 @@ def _alter_quotas(shard: ControllerShard, request: Any) -> Decided:
     return alter_client_quotas(shard.image.client_quotas, request)
 
 
+def _create_acls(shard: ControllerShard, request: Any) -> Decided:
+    from .acl_requests import create_acls
+
+    return create_acls(shard.image.acls, request, shard.new_uuid)
+
+
+def _delete_acls(shard: ControllerShard, request: Any) -> Decided:
+    from .acl_requests import delete_acls
+
+    return delete_acls(shard.image.acls, request)
+
+
 def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import register_broker
 
@@ -104,6 +116,8 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.UPDATE_FEATURES: _update_features,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_quotas,
+    ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.BROKER_REGISTRATION: _register_broker,
     ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
 }

@@ -33,6 +33,7 @@ class ControllerShard:
         self.image = MetadataImage()
         self.topics = Topics(self.image, new_uuid, defaults)
         self.configs = Configs(self.image)
+        self.new_uuid = new_uuid
         self.defaults = defaults
         self.describe_topic = describe_topic
 

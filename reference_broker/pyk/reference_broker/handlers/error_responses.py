@@ -171,6 +171,22 @@ def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _create_acls(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.create_acls import AclCreationResult
+
+    response.results = [
+        AclCreationResult(error_code=code, error_message=None) for _ in request.creations
+    ]
+
+
+def _delete_acls(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.delete_acls import DeleteAclsFilterResult
+
+    response.filter_results = [
+        DeleteAclsFilterResult(error_code=code, error_message=None) for _ in request.filters
+    ]
+
+
 def _alter_user_scram_credentials(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResult
 
@@ -242,6 +258,8 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
+    ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
     ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,

@@ -37,28 +37,16 @@ class AclFilter:
     permission_type: int
 
     @classmethod
-    def of(cls, asked: FilterFields, version: int) -> AclFilter:
-        """Return the filter of a request; version 0 knows no patterns but LITERAL ones."""
+    def of(cls, asked: FilterFields) -> AclFilter:
+        """Return the filter of a request."""
         return cls(
             resource_type=asked.resource_type_filter,
             resource_name=asked.resource_name_filter,
-            pattern_type=asked.pattern_type_filter if version else PatternType.LITERAL,
+            pattern_type=asked.pattern_type_filter,
             principal=asked.principal_filter,
             host=asked.host_filter,
             operation=asked.operation,
             permission_type=asked.permission_type,
-        )
-
-    @property
-    def has_known_pattern(self) -> bool:
-        return _is_known(ResourceType, self.resource_type) and _is_known(
-            PatternType, self.pattern_type
-        )
-
-    @property
-    def has_known_entry(self) -> bool:
-        return _is_known(AclOperation, self.operation) and _is_known(
-            AclPermissionType, self.permission_type
         )
 
     def find(self, acls: Acls) -> Iterator[tuple[UUID, Acl]]:
@@ -90,9 +78,3 @@ def _concerns(acl: Acl, name: str) -> bool:
     if acl.pattern_type == PatternType.PREFIXED:
         return name.startswith(acl.resource_name)
     return acl.resource_name in (WILDCARD, name)
-
-
-def _is_known(
-    numbers: type[ResourceType | PatternType | AclOperation | AclPermissionType], number: int
-) -> bool:
-    return number in numbers.__members__.values() and number != 0

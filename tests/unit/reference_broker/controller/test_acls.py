@@ -1,0 +1,199 @@
+"""Access rules as the controller adds, removes and keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyk.protocol.acls import AclOperation, AclPermissionType, PatternType, ResourceType
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from pyk.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from pyk.reference_broker.controller.topics import MAX_RECORDS_PER_REQUEST
+from support.controllers import Controllers
+
+TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+ANY, MATCH = PatternType.ANY, PatternType.MATCH
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+READ, ALLOW = AclOperation.READ, AclPermissionType.ALLOW
+
+
+def rule(name: str = "orders", **more: Any) -> AclCreation:
+    fields = {
+        "resource_type": TOPIC,
+        "resource_name": name,
+        "resource_pattern_type": LITERAL,
+        "principal": "User:alice",
+        "host": "*",
+        "operation": READ,
+        "permission_type": ALLOW,
+    }
+    return AclCreation(**{**fields, **more})
+
+
+def asked(name: str | None = None, **more: Any) -> DeleteAclsFilter:
+    fields = {
+        "resource_type_filter": ResourceType.ANY,
+        "resource_name_filter": name,
+        "pattern_type_filter": ANY,
+        "principal_filter": None,
+        "host_filter": None,
+        "operation": AclOperation.ANY,
+        "permission_type": AclPermissionType.ANY,
+    }
+    return DeleteAclsFilter(**{**fields, **more})
+
+
+def create(controllers: Controllers, *rules: AclCreation) -> list[tuple[int, str | None]]:
+    results = controllers.ask(CreateAclsRequest(creations=list(rules))).results
+    return [(each.error_code, each.error_message) for each in results]
+
+
+def delete(controllers: Controllers, *filters: DeleteAclsFilter) -> Any:
+    return controllers.ask(DeleteAclsRequest(filters=list(filters))).filter_results
+
+
+def names(controllers: Controllers) -> list[str]:
+    return [acl.resource_name for acl in controllers.published.acls.by_id.values()]
+
+
+def test_rules_outlive_a_restart() -> None:
+    controllers = Controllers()
+
+    assert create(controllers, rule(), rule("payments")) == [(0, None), (0, None)]
+    controllers.restart()
+
+    assert names(controllers) == ["orders", "payments"]
+
+
+def test_a_rule_that_is_there_already_is_not_added_again() -> None:
+    controllers = Controllers()
+
+    create(controllers, rule(), rule())
+    assert create(controllers, rule()) == [(0, None)]
+
+    assert names(controllers) == ["orders"]
+
+
+def test_a_rule_that_was_removed_can_be_added_again() -> None:
+    controllers = Controllers()
+    create(controllers, rule())
+    delete(controllers, asked("orders"))
+
+    create(controllers, rule())
+
+    assert names(controllers) == ["orders"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"resource_type": ResourceType.ANY}, "Invalid resourceType ANY"),
+        ({"resource_type": 99}, "Invalid resourceType UNKNOWN"),
+        ({"resource_pattern_type": MATCH}, "Invalid patternType MATCH"),
+        ({"resource_pattern_type": 99}, "Invalid patternType UNKNOWN"),
+        ({"operation": AclOperation.ANY}, "Invalid operation ANY"),
+        ({"operation": 99}, "Invalid operation UNKNOWN"),
+        ({"permission_type": AclPermissionType.ANY}, "Invalid permissionType ANY"),
+        ({"resource_name": ""}, "Invalid empty resource name"),
+        (
+            {"resource_type": CLUSTER},
+            "The only valid name for the CLUSTER resource is kafka-cluster",
+        ),
+    ],
+)
+def test_an_invalid_rule_is_refused_and_the_others_are_added(
+    wrong: dict[str, Any], message: str
+) -> None:
+    controllers = Controllers()
+
+    results = create(controllers, rule(**wrong), rule("payments"))
+
+    assert results == [(ErrorCode.INVALID_REQUEST, message), (0, None)]
+    assert names(controllers) == ["payments"]
+
+
+def test_more_rules_than_one_request_may_make_are_refused_together() -> None:
+    controllers = Controllers()
+    rules = [rule(f"topic-{number}") for number in range(MAX_RECORDS_PER_REQUEST + 1)]
+
+    results = create(controllers, *rules)
+
+    assert {code for code, _ in results} == {ErrorCode.POLICY_VIOLATION}
+    assert not names(controllers)
+
+
+RULES = [
+    rule("orders"),
+    rule("*"),
+    rule("ord", resource_pattern_type=PREFIXED),
+    rule("payments", principal="User:bob"),
+    rule("payments", operation=AclOperation.WRITE, host="10.0.0.1"),
+    rule("orders", resource_type=GROUP, permission_type=AclPermissionType.DENY),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (asked(), [0, 1, 2, 3, 4, 5]),
+        (asked("orders"), [0, 5]),
+        (asked("orders", resource_type_filter=TOPIC), [0]),
+        (asked("orders", resource_type_filter=TOPIC, pattern_type_filter=MATCH), [0, 1, 2]),
+        (asked("orders", pattern_type_filter=PREFIXED), []),
+        (asked("ord", pattern_type_filter=PREFIXED), [2]),
+        (asked(pattern_type_filter=PREFIXED), [2]),
+        (asked("orders", pattern_type_filter=LITERAL), [0, 5]),
+        (asked("*", pattern_type_filter=LITERAL), [1]),
+        (asked(pattern_type_filter=MATCH), [0, 1, 2, 3, 4, 5]),
+        (asked(principal_filter="User:bob"), [3]),
+        (asked(host_filter="10.0.0.1"), [4]),
+        (asked(host_filter="*"), [0, 1, 2, 3, 5]),
+        (asked(operation=AclOperation.WRITE), [4]),
+        (asked(operation=AclOperation.ALL), []),
+        (asked(permission_type=AclPermissionType.DENY), [5]),
+    ],
+)
+def test_a_filter_removes_the_rules_that_match_and_returns_them(
+    wanted: DeleteAclsFilter, found: list[int]
+) -> None:
+    controllers = Controllers()
+    create(controllers, *RULES)
+    kept = [each.resource_name for at, each in enumerate(RULES) if at not in found]
+
+    (result,) = delete(controllers, wanted)
+
+    removed = [(each.resource_name, each.principal, each.host) for each in result.matching_acls]
+    expected = [RULES[at] for at in found]
+    assert removed == [(each.resource_name, each.principal, each.host) for each in expected]
+    assert names(controllers) == kept
+
+
+def test_two_filters_may_match_the_same_rule() -> None:
+    controllers = Controllers()
+    create(controllers, rule())
+
+    results = delete(controllers, asked(), asked("orders"))
+
+    assert [len(each.matching_acls) for each in results] == [1, 1]
+    assert not names(controllers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"resource_type_filter": 99}, "Unknown patternFilter."),
+        ({"pattern_type_filter": 99}, "Unknown patternFilter."),
+        ({"operation": 99}, "Unknown entryFilter."),
+        ({"permission_type": 99}, "Unknown entryFilter."),
+    ],
+)
+def test_an_unknown_filter_is_refused(wrong: dict[str, Any], message: str) -> None:
+    controllers = Controllers()
+    create(controllers, rule())
+
+    (result,) = delete(controllers, asked(**wrong))
+
+    assert (result.error_code, result.error_message) == (ErrorCode.INVALID_REQUEST, message)
+    assert names(controllers) == ["orders"]
