@@ -43,7 +43,7 @@ class AclCalls:
         return described
 
     async def delete_acls(
-        self, filters: Iterable[AclBindingFilter], *, timeout: float | None
+        self, filters: Iterable[AclBindingFilter | AclBinding], *, timeout: float | None
     ) -> dict[AclBindingFilter, list[AclBinding]]:
         listed = checked_acl_filters(filters)
         deadline = await self._calls.begin(timeout)

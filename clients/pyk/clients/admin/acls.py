@@ -277,9 +277,11 @@ def deleted_acls(
 
 
 def _deleted(result: DeleteAclsFilterResult) -> list[AclBinding] | KafkaError:
-    for one in (result, *result.matching_acls):
-        if one.error_code != ErrorCode.NONE:
-            return error_for(one.error_code, one.error_message)
+    outcomes = [(result.error_code, result.error_message)]
+    outcomes += [(one.error_code, one.error_message) for one in result.matching_acls]
+    for code, message in outcomes:
+        if code != ErrorCode.NONE:
+            return error_for(code, message)
     return sorted(map(_matching, result.matching_acls))
 
 
