@@ -150,6 +150,8 @@ def test_an_exhausted_epoch_ends_with_a_new_producer_id() -> None:
 
     assert following == (producer_id + 1, 0)
     assert transactions.markers[0][0].producer_epoch == LAST_EPOCH
+    assert transactions.add(following) is CONCURRENT
+    assert transactions.add(exhausted) is FENCED
     transactions.leaders_answer()
     assert transactions.end(exhausted) == following
     assert transactions.add(following) is OK
