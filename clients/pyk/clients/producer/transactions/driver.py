@@ -11,7 +11,6 @@ from typing import Any
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
-    InvalidTxnStateError,
     KafkaError,
     StateError,
     TransactionAbortableError,
@@ -25,6 +24,7 @@ from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.producer.transactions.contents import TransactionContents
 from pyk.clients.producer.transactions.end import TransactionEnd
+from pyk.clients.producer.transactions.ending import EndRequests
 from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.operation import Operation
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
@@ -39,7 +39,6 @@ from pyk.clients.producer.transactions.requests import (
     add_offsets,
     add_partitions,
     commit_offsets,
-    end_transaction,
     init_producer_id,
 )
 from pyk.clients.producer.transactions.state import State, TransactionState
@@ -78,6 +77,7 @@ class TransactionDriver:
         self._admission = accumulator.admission
         self._flush = flush
         self._requester = TransactionRequester(client, state.epochs)
+        self._ends = EndRequests(self._requester, state)
         self._operation: Operation | None = None
         self._offset_operations: list[Operation] = []
         self._adding_to: TransactionContents | None = None
@@ -350,29 +350,14 @@ class TransactionDriver:
         state = self.state
         identity = None
         if state.has_to_end:
-            assert state.identity is not None
-            call = end_transaction(
-                state.transactional_id, state.identity, state.version, is_commit=is_commit
-            )
             self.end.may_be_committed |= is_commit
-            identity = await self._tell_end(call)
+            try:
+                identity = await self._ends.tell(is_commit=is_commit)
+            except RefusedCall as refused:
+                raise state.failed(refused.error, refused.meaning) from refused.error.__cause__
         self.end.settle(TransactionOutcome.COMMITTED if is_commit else TransactionOutcome.ABORTED)
         state.ended(identity)
         self._refuse_records()
-
-    async def _tell_end(self, call: CoordinatorCall) -> ProducerIdentity | None:
-        """Tell the coordinator how the transaction ends; return the next identity, if it says."""
-        state = self.state
-        was_started = state.contents.has_started
-        try:
-            response = await self._requester.ask(call, lambda: True)
-        except RefusedCall as refused:
-            if not was_started and isinstance(refused.error, InvalidTxnStateError):
-                return None  # the one request whose answer was lost did not come: nothing is open
-            raise state.failed(refused.error, refused.meaning) from refused.error.__cause__
-        if response.producer_id < 0:
-            return None
-        return ProducerIdentity(response.producer_id, response.producer_epoch)
 
     async def _ask(self, call: CoordinatorCall, contents: TransactionContents) -> None:
         """Ask for something that is part of the transaction with these contents, and of no other.
