@@ -122,6 +122,28 @@ async def test_a_producer_completes_its_prepared_transaction_again_after_a_timeo
     assert cluster.committed == ([b"one", b"two"] if is_commit else [b"two"])
 
 
+@pytest.mark.parametrize("is_commit", [True, False])
+@BOTH
+@virtual_time
+async def test_a_late_completion_does_not_end_the_next_transaction(version, is_commit):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send("orders", b"one")
+        prepared = await producer.prepare_transaction()
+        await producer.complete_transaction(prepared, commit=is_commit)
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"two")
+
+        async with make_producer(cluster) as other:
+            with pytest.raises(PreparedTransactionEndedError, match="has gone on since"):
+                await other.complete_transaction(prepared, commit=is_commit)
+        await producer.send("orders", b"three")
+        await producer.commit_transaction()
+
+    assert cluster.ends == [is_commit, True]
+    assert cluster.committed == [*([b"one"] if is_commit else []), b"two", b"three"]
+
+
 @virtual_time
 async def test_closing_leaves_a_prepared_transaction_to_others():
     async with transacting() as (cluster, producer):

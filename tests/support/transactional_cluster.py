@@ -133,7 +133,8 @@ class TransactionalCluster(ProducingCluster):
 
     def end(self, request: EndTxnRequest) -> EndTxnResponse:
         raises_epoch = any(one.message is request and one.version >= 5 for one in self.received)
-        if raises_epoch and request.producer_epoch == self.epoch - 1 and self._may_repeat:
+        is_before = request.producer_epoch == self.epoch - 1 and not self.is_ongoing
+        if raises_epoch and is_before and self._may_repeat:
             code = ErrorCode.NONE if self.ends[-1] == request.committed else 48
             return EndTxnResponse(
                 error_code=code, producer_id=PRODUCER_ID, producer_epoch=self.epoch

@@ -41,7 +41,10 @@ class TransactionAbortedError(KafkaError):
 
 
 class PreparedTransactionEndedError(KafkaError):
-    """A prepared transaction has ended otherwise: it timed out, or somebody else has ended it."""
+    """A prepared transaction has ended otherwise, or so long ago that its producer has gone on.
+
+    It timed out, somebody else has ended it, or the next transaction has begun since.
+    """
 
 
 class BufferExhaustedError(KafkaTimeoutError):

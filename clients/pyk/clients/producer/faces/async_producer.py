@@ -182,7 +182,8 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         """End a prepared transaction, perhaps that of a producer in another process.
 
         Ending it again in the same way is harmless. Raises :class:`PreparedTransactionEndedError`
-        if it was ended otherwise: it timed out, or somebody else has ended it.
+        if it was ended otherwise (it timed out, or somebody else has ended it), or if it has ended
+        and its producer has gone on with another transaction.
         """
         await self._core.complete_transaction(prepared, commit, checked_timeout(timeout))
 

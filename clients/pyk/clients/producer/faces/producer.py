@@ -196,7 +196,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         """End a prepared transaction, perhaps that of a producer in another process.
 
         Ending it again in the same way is harmless. Raises :class:`PreparedTransactionEndedError`
-        if it was ended otherwise: it timed out, or somebody else has ended it.
+        if it was ended otherwise (it timed out, or somebody else has ended it), or if it has ended
+        and its producer has gone on with another transaction.
         """
         limit = checked_timeout(timeout)
         self._thread.call(self._core.complete_transaction(prepared, commit, limit))

@@ -23,8 +23,9 @@ async def complete_elsewhere(
 ) -> None:
     """End a prepared transaction of another producer; it may have ended in this way before.
 
-    Raises :class:`PreparedTransactionEndedError` if it has ended otherwise, and
-    :class:`KafkaTimeoutError` after ``timeout`` seconds: the call may be repeated.
+    Raises :class:`PreparedTransactionEndedError` if it has ended otherwise, or if its producer has
+    gone on since, and :class:`KafkaTimeoutError` after ``timeout`` seconds: the call may be
+    repeated.
     """
     if prepared.is_empty:
         return
@@ -46,6 +47,6 @@ async def complete_elsewhere(
             verb = "committed" if is_commit else "aborted"
             raise PreparedTransactionEndedError(
                 f"the prepared transaction of {name!r} cannot be {verb}: it was ended otherwise, "
-                "or it timed out"
+                "it timed out, or its producer has gone on since it was ended"
             ) from refused.error
         raise refused.error from None

@@ -3,8 +3,9 @@
 In version 1 the epoch stays. A request whose answer was lost may then still arrive, in the next
 transaction: a late EndTxn would end that one half-way (KAFKA-17754), and a late batch would become
 a part of it. So after such a loss, and after each error, the producer asks for another epoch before
-it begins anything (KIP-360). It does the same where the version has changed since the last
-transaction. In version 2 each end brings the epoch of the next transaction.
+it begins anything (KIP-360). It does the same after a prepared transaction, whose end other
+processes may ask for at any time, and where the version has changed since the last transaction. In
+version 2 each end brings the epoch of the next transaction.
 """
 
 from __future__ import annotations

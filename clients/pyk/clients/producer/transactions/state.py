@@ -154,8 +154,12 @@ class TransactionState:
         self._move(State.WRITING)
 
     def prepare(self) -> None:
-        """Keep the transaction as it is until somebody decides how it ends."""
+        """Keep the transaction as it is until somebody decides how it ends.
+
+        Whoever it is may ask for the end again, long after it has ended.
+        """
         self._move(State.PREPARED)
+        self.epochs.in_doubt()
 
     def begin_commit(self) -> None:
         self._move(State.COMMITTING)
