@@ -25,11 +25,18 @@ from pyk.clients.admin.configs import (
     ConfigResourceType,
     ConfigSource,
 )
+from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.groups import (
     ConsumerGroupDescription,
     GroupListing,
     MemberDescription,
     PartitionLag,
+)
+from pyk.clients.admin.scram_users import (
+    ScramCredentialInfo,
+    UserScramCredentialDeletion,
+    UserScramCredentialsDescription,
+    UserScramCredentialUpsertion,
 )
 from pyk.clients.admin.topics import (
     CreatedTopic,
@@ -48,6 +55,7 @@ from pyk.clients.admin.transactions import (
 )
 from pyk.clients.engine.metadata import Node
 from pyk.clients.offsets import ListedOffset, OffsetSpec
+from pyk.protocol.sasl import ScramMechanism
 
 __all__ = [
     "AbortTransactionSpec",
@@ -68,7 +76,9 @@ __all__ = [
     "ConfigSource",
     "ConsumerGroupDescription",
     "CreatedTopic",
+    "DelegationToken",
     "GroupListing",
+    "KafkaPrincipal",
     "ListedOffset",
     "MemberDescription",
     "NewTopic",
@@ -82,9 +92,14 @@ __all__ = [
     "ResourcePattern",
     "ResourcePatternFilter",
     "ResourceType",
+    "ScramCredentialInfo",
+    "ScramMechanism",
     "TopicDescription",
     "TopicListing",
     "TransactionDescription",
     "TransactionListing",
     "TransactionState",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
+    "UserScramCredentialsDescription",
 ]

@@ -10,8 +10,13 @@ from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS, AdminCore
+from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.scram_users import (
+    UserScramCredentialAlteration,
+    UserScramCredentialsDescription,
+)
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.admin.transactions import (
     AbortTransactionSpec,
@@ -26,6 +31,7 @@ from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime.secret import Secret
 
 
 class Admin(AdminFace, BlockingContext):
@@ -344,6 +350,103 @@ class Admin(AdminFace, BlockingContext):
         An :class:`AclBinding` selects only itself. The default filter selects all ACLs.
         """
         return self._thread.call(self._core.acls.delete_acls(filters, timeout=timeout))
+
+    # -- users and tokens --------------------------------------------------------------------------
+
+    def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> dict[str, UserScramCredentialsDescription]:
+        """Return who can log in by SCRAM, by name: these users, or all (KIP-554).
+
+        Raises :class:`ResourceNotFoundError` for a user without any credential.
+        """
+        return self._thread.call(
+            self._core.users.describe_user_scram_credentials(users, timeout=timeout)
+        )
+
+    def alter_user_scram_credentials(
+        self,
+        alterations: Iterable[UserScramCredentialAlteration],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Give users passwords for SCRAM, and take them away.
+
+        Passwords are not sent, only salted hashes. Raises :class:`UnacceptableCredentialError` for
+        a number of iterations that brokers do not take, :class:`ResourceNotFoundError` for a
+        deletion of what there is not; of several, :class:`SeveralErrors` by user and mechanism.
+        """
+        self._thread.call(
+            self._core.users.alter_user_scram_credentials(alterations, timeout=timeout)
+        )
+
+    def create_delegation_token(
+        self,
+        *,
+        owner: KafkaPrincipal | str | None = None,
+        renewers: Iterable[KafkaPrincipal | str] = (),
+        max_lifetime_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> DelegationToken:
+        """Return a new token, which others can log in with as its owner (KIP-48).
+
+        The owner is the caller, or another one such as ``"User:alice"`` (brokers since 3.3), which
+        needs the permission to create tokens for it. Without ``max_lifetime_ms`` the token lives as
+        long as brokers allow. Raises :class:`DelegationTokenAuthDisabledError` if brokers have no
+        ``delegation.token.secret.key``, and :class:`DelegationTokenRequestNotAllowedError` over a
+        connection without a login, or with one by a token.
+        """
+        return self._thread.call(
+            self._core.tokens.create_delegation_token(
+                owner=owner, renewers=renewers, max_lifetime_ms=max_lifetime_ms, timeout=timeout
+            )
+        )
+
+    def renew_delegation_token(
+        self,
+        token: DelegationToken | Secret | str | bytes,
+        *,
+        renew_period_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
+        """Let a token, given itself or by its HMAC, live longer: from now on, for this long.
+
+        Return when it expires now, in ms since 1970. By default the period is
+        ``delegation.token.expiry.time.ms`` of the brokers.
+        """
+        return self._thread.call(
+            self._core.tokens.renew_delegation_token(
+                token, renew_period_ms=renew_period_ms, timeout=timeout
+            )
+        )
+
+    def expire_delegation_token(
+        self,
+        token: DelegationToken | Secret | str | bytes,
+        *,
+        expiry_period_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
+        """Let a token, given itself or by its HMAC, expire after this time, by default at once.
+
+        Return when it expires, in ms since 1970.
+        """
+        return self._thread.call(
+            self._core.tokens.expire_delegation_token(
+                token, expiry_period_ms=expiry_period_ms, timeout=timeout
+            )
+        )
+
+    def describe_delegation_token(
+        self,
+        owners: Iterable[KafkaPrincipal | str] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> list[DelegationToken]:
+        """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
+        return self._thread.call(
+            self._core.tokens.describe_delegation_token(owners, timeout=timeout)
+        )
 
     # -- offsets and cluster -----------------------------------------------------------------------
 

@@ -11,6 +11,13 @@ from typing import Any, TypeVar
 
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
+from pyk.clients.admin.delegation_tokens import KafkaPrincipal
+from pyk.clients.admin.scram_users import (
+    UserAndMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 from pyk.clients.admin.transactions import (
     STATE_NAMES,
     AbortTransactionSpec,
@@ -164,6 +171,35 @@ def checked_acl_filter(given: Any) -> AclBindingFilter:
     if isinstance(given, AclBindingFilter):
         return given
     raise TypeError(f"a filter must be an AclBindingFilter or AclBinding, not {given!r}")
+
+
+def checked_user_alterations(given: Any) -> dict[UserAndMechanism, UserScramCredentialAlteration]:
+    """Return alterations by user and mechanism; raise ``ValueError`` for two of the same."""
+    form = "UserScramCredentialUpsertion(…) or UserScramCredentialDeletion(…)"
+    found: dict[UserAndMechanism, UserScramCredentialAlteration] = {}
+    for one in _several(given, form):
+        if not isinstance(one, UserScramCredentialUpsertion | UserScramCredentialDeletion):
+            raise TypeError(f"an alteration must be {form}, not {one!r}")
+        if (one.user, one.mechanism) in found:
+            raise ValueError(f"{one.mechanism.value} of user {one.user!r} is altered twice")
+        found[one.user, one.mechanism] = one
+    return found
+
+
+def checked_principals(given: Any) -> list[KafkaPrincipal]:
+    """Return principals; accept a single one as well."""
+    if isinstance(given, str | KafkaPrincipal):
+        return [KafkaPrincipal.of(given)]
+    return [KafkaPrincipal.of(one) for one in _several(given, "principals such as 'User:alice'")]
+
+
+def checked_milliseconds(given: Any, what: str) -> int | None:
+    """Return a span of time, None for none; raise ``ValueError`` for a negative one."""
+    if given is None:
+        return None
+    if _number(given, what) < 0:
+        raise ValueError(f"{what} must be 0 or more milliseconds, not {given}")
+    return int(given)
 
 
 def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:

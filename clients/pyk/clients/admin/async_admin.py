@@ -8,8 +8,13 @@ from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS
+from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.scram_users import (
+    UserScramCredentialAlteration,
+    UserScramCredentialsDescription,
+)
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.admin.transactions import (
     AbortTransactionSpec,
@@ -22,6 +27,7 @@ from pyk.clients.admin.transactions import (
 from pyk.clients.engine.context import AsyncContext
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime.secret import Secret
 
 
 class AsyncAdmin(AdminFace, AsyncContext):
@@ -297,6 +303,91 @@ class AsyncAdmin(AdminFace, AsyncContext):
         An :class:`AclBinding` selects only itself. The default filter selects all ACLs.
         """
         return await self._core.acls.delete_acls(filters, timeout=timeout)
+
+    # -- users and tokens --------------------------------------------------------------------------
+
+    async def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> dict[str, UserScramCredentialsDescription]:
+        """Return who can log in by SCRAM, by name: these users, or all (KIP-554).
+
+        Raises :class:`ResourceNotFoundError` for a user without any credential.
+        """
+        return await self._core.users.describe_user_scram_credentials(users, timeout=timeout)
+
+    async def alter_user_scram_credentials(
+        self,
+        alterations: Iterable[UserScramCredentialAlteration],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Give users passwords for SCRAM, and take them away.
+
+        Passwords are not sent, only salted hashes. Raises :class:`UnacceptableCredentialError` for
+        a number of iterations that brokers do not take, :class:`ResourceNotFoundError` for a
+        deletion of what there is not; of several, :class:`SeveralErrors` by user and mechanism.
+        """
+        await self._core.users.alter_user_scram_credentials(alterations, timeout=timeout)
+
+    async def create_delegation_token(
+        self,
+        *,
+        owner: KafkaPrincipal | str | None = None,
+        renewers: Iterable[KafkaPrincipal | str] = (),
+        max_lifetime_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> DelegationToken:
+        """Return a new token, which others can log in with as its owner (KIP-48).
+
+        The owner is the caller, or another one such as ``"User:alice"`` (brokers since 3.3), which
+        needs the permission to create tokens for it. Without ``max_lifetime_ms`` the token lives as
+        long as brokers allow. Raises :class:`DelegationTokenAuthDisabledError` if brokers have no
+        ``delegation.token.secret.key``, and :class:`DelegationTokenRequestNotAllowedError` over a
+        connection without a login, or with one by a token.
+        """
+        return await self._core.tokens.create_delegation_token(
+            owner=owner, renewers=renewers, max_lifetime_ms=max_lifetime_ms, timeout=timeout
+        )
+
+    async def renew_delegation_token(
+        self,
+        token: DelegationToken | Secret | str | bytes,
+        *,
+        renew_period_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
+        """Let a token, given itself or by its HMAC, live longer: from now on, for this long.
+
+        Return when it expires now, in ms since 1970. By default the period is
+        ``delegation.token.expiry.time.ms`` of the brokers.
+        """
+        return await self._core.tokens.renew_delegation_token(
+            token, renew_period_ms=renew_period_ms, timeout=timeout
+        )
+
+    async def expire_delegation_token(
+        self,
+        token: DelegationToken | Secret | str | bytes,
+        *,
+        expiry_period_ms: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
+        """Let a token, given itself or by its HMAC, expire after this time, by default at once.
+
+        Return when it expires, in ms since 1970.
+        """
+        return await self._core.tokens.expire_delegation_token(
+            token, expiry_period_ms=expiry_period_ms, timeout=timeout
+        )
+
+    async def describe_delegation_token(
+        self,
+        owners: Iterable[KafkaPrincipal | str] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> list[DelegationToken]:
+        """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
+        return await self._core.tokens.describe_delegation_token(owners, timeout=timeout)
 
     # -- offsets and cluster -----------------------------------------------------------------------
 

@@ -10,8 +10,10 @@ from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
+from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.admin.transaction_calls import TransactionCalls
+from pyk.clients.admin.user_calls import UserCalls
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
@@ -34,6 +36,8 @@ class AdminCore:
         self.groups = GroupCalls(self._calls, self.offsets)
         self.transactions = TransactionCalls(self._calls)
         self.acls = AclCalls(self._calls)
+        self.users = UserCalls(self._calls)
+        self.tokens = TokenCalls(self._calls)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""
