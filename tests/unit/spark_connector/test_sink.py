@@ -255,7 +255,7 @@ class TestWriters:
             "topic": "out",
             "startingOffsets": "earliest",
             "kafka.auto.offset.reset": "latest",
-            "kafka.client.dns.lookup": "use_all_dns_ips",
+            "kafka.send.buffer.bytes": "65536",
         }
 
         with caplog.at_level(logging.WARNING):
@@ -266,7 +266,8 @@ class TestWriters:
         assert record.getMessage() == (
             "format('pyk'): option 'startingOffsets' has no effect on a write; "
             "kafka.auto.offset.reset has no effect: an option of Consumer; "
-            "kafka.client.dns.lookup has no effect: pyk tries every address of a name"
+            "kafka.send.buffer.bytes has no effect: the operating system sizes the buffers of "
+            "sockets"
         )
 
     @pytest.mark.parametrize("make", [BatchWriter, StreamWriter])

@@ -18,6 +18,7 @@ from pyk.clients.config.kafka_names import JAVA_CLASS, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown
 from pyk.clients.config.option import option, options_of, required
 from pyk.clients.config.security_options import OTHER_NAMES, SecurityOptions, implied_protocol
+from pyk.clients.config.security_values import ProxyUrl
 from pyk.clients.config.values import (
     INT64_MAX,
     Integer,
@@ -27,10 +28,12 @@ from pyk.clients.config.values import (
     TextOr,
 )
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.proxies import Proxy
 
 log = logging.getLogger(__name__)
 
 REBOOTSTRAP = "rebootstrap"
+CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
 
 BOOTSTRAP_SERVERS = Servers()
 
@@ -58,6 +61,14 @@ class ClientConfig(SecurityOptions):
     bootstrap_servers: tuple[ServerAddress, ...] = required(
         BOOTSTRAP_SERVERS,
         "Brokers to connect to first; one that answers is enough, it names the others.",
+    )
+    client_dns_lookup: str = option(
+        OneOf(("use_all_dns_ips", CANONICAL_NAMES)),
+        "use_all_dns_ips",
+        "Whether bootstrap servers are known by the names given, or by those of their addresses.",
+    )
+    proxy: Proxy | None = option(
+        ProxyUrl(), None, "The proxy that leads to all brokers. An option of pyk, not of Kafka."
     )
     client_id: str = option(
         TextOr("pyk"), "pyk", "The name of the client in broker logs and quotas."
@@ -219,6 +230,11 @@ class ClientConfig(SecurityOptions):
             if name in options_of(other)
         ]
         return f"an option of {owners[0]}" if owners else reason_without_effect(name)
+
+    def reason_unused(self, name: str) -> str | None:
+        if name == "client_dns_lookup" and self.proxy is not None and self.proxy.resolves_names:
+            return "the proxy resolves names"
+        return super().reason_unused(name)
 
     def _warn(self, given: Mapping[str, object], unused: list[tuple[str, str]]) -> None:
         """Log what the user should know of the options that were given."""

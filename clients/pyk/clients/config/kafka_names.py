@@ -18,7 +18,6 @@ PARTITIONING = "give partitioner= a function instead"
 SHARE_GROUPS = "for share groups, which this release does not have"
 
 _NAMES = {
-    "pyk tries every address of a name": "client.dns.lookup",
     BUFFERS: "receive.buffer.bytes send.buffer.bytes",
     METRICS: """auto.include.jmx.reporter metric.reporters metrics.num.samples
         metrics.recording.level metrics.sample.window.ms""",

@@ -12,12 +12,15 @@ from typing import Any, Literal, TypedDict
 from pyk.clients.config.security_values import PathLike
 from pyk.clients.payload import Deserializer, Serializer
 from pyk.clients.security.exchange import Credentials
+from pyk.clients.security.proxies import Proxy
 from pyk.clients.security.secret import Secret
 
 
 class ClientOptions(TypedDict, total=False):
     """Options of every client."""
 
+    client_dns_lookup: Literal["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"]
+    proxy: str | Secret | Proxy | None
     client_id: str
     request_timeout_ms: int
     retry_backoff_ms: int

@@ -8,6 +8,7 @@ import attrs
 
 from pyk.clients.config.values import items_of
 from pyk.clients.security.exchange import Credentials
+from pyk.clients.security.proxies import Proxy, parse_proxy
 from pyk.clients.security.secret import Secret
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
@@ -83,6 +84,24 @@ class TlsVersions:
 
     def describe(self) -> str:
         return "'TLSv1.2', 'TLSv1.3' or both"
+
+
+@attrs.frozen
+class ProxyUrl:
+    """The URL of a proxy, or None."""
+
+    def parse(self, given: object) -> Proxy | None:
+        if given in (None, ""):
+            return None
+        text = given.reveal() if isinstance(given, Secret) else given
+        if isinstance(text, Proxy):
+            return text
+        if not isinstance(text, str):
+            raise ValueError(f"must be a str, not {type(text).__name__}")
+        return parse_proxy(text)
+
+    def describe(self) -> str:
+        return "URL: `socks5://`, `socks5h://` or `http://`"
 
 
 @attrs.frozen

@@ -14,6 +14,7 @@ from pyk.clients.engine import open_files
 from pyk.clients.engine.authenticator import Authenticator
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.metadata import Node
+from pyk.clients.engine.routes import Route, Routes
 from pyk.clients.errors import (
     AuthenticationError,
     ConnectionAttempt,
@@ -34,14 +35,13 @@ from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
 from pyk.protocol.version import __version__
 from pyk.protocol.versions import ALL_VERSIONS
 from pyk.runtime.clock import Clock
-from pyk.runtime.network import Address, ClientTls, Network
+from pyk.runtime.network import ClientTls, Network
 
 log = logging.getLogger(__name__)
 
 # Brokers since 2.4 answer this version in one round trip; later versions add nothing for clients.
 FIRST_API_VERSIONS = 3
 MAX_DOWNGRADES = 2
-MAX_ADDRESSES = 8
 SOFTWARE_NAME = "pyk"
 
 
@@ -53,9 +53,12 @@ class Progress:
     address: str | None = None
     stage: Stage = Stage.DNS
     is_encrypted: bool = False
+    proxy: str = ""
 
     def failed(self, cause: str, hint: str) -> ConnectionAttempt:
-        return ConnectionAttempt(self.server, self.address, self.stage, cause, hint)
+        return ConnectionAttempt(
+            self.server, self.address, self.stage, cause, hint, proxy=self.proxy
+        )
 
 
 class Dialer:
@@ -75,7 +78,7 @@ class Dialer:
         self._config = config
         self._clock = clock
         self._network = network
-        self._last_good: dict[str, Address] = {}
+        self._routes = Routes(config, network)
 
     async def dial(self, node: Node, timeout: float, progress: Progress) -> Connection:
         """Return a connection to a node, whose versions are known, and that is logged in.
@@ -85,11 +88,12 @@ class Dialer:
         :class:`AuthenticationError` if one side does not accept the other.
         """
         attempts: list[ConnectionAttempt] = []
-        for address in await self._addresses(node, timeout, progress, attempts):
-            progress.address, progress.stage = str(address), Stage.TCP
+        progress.proxy = str(self._config.proxy or "")
+        for route in await self._routes_to(node, timeout, progress, attempts):
+            progress.address, progress.stage = str(route.address), route.first_stage
             try:
                 async with asyncio.timeout(timeout):
-                    connection = await self._connect(node, address, progress, timeout)
+                    connection = await self._connect(node, route, progress, timeout)
             except AuthenticationError:
                 raise
             except (KafkaError, OSError, ValueError) as error:
@@ -100,7 +104,7 @@ class Dialer:
                     raise SslAuthenticationError(text, node_id=node.node_id) from error
                 attempts.append(failed)
                 continue
-            self._last_good[node.host] = address
+            self._routes.worked(node, route)
             log.debug("Connected to %s", node)
             return connection
         raise unavailable(node, attempts, self._hint(node))
@@ -113,23 +117,21 @@ class Dialer:
         )
         return "" if node.node_id < 0 or is_configured else ADVERTISED
 
-    async def _addresses(
+    async def _routes_to(
         self, node: Node, timeout: float, progress: Progress, attempts: list[ConnectionAttempt]
-    ) -> list[Address]:
-        """Return the addresses of a node, first the one that worked last time."""
+    ) -> list[Route]:
+        """Return the ways to a node, first the one that worked last time."""
         try:
             async with asyncio.timeout(timeout):
-                addresses = await self._network.resolve(node.host, node.port)
+                return await self._routes.to(node, progress)
         # ValueError: a name that IDNA cannot encode. RuntimeError: the program is ending, and no
         # thread can be started to look names up.
         except (OSError, ValueError, RuntimeError) as error:
             attempts.append(explained(progress, error, timeout))
             return []
-        last_good = self._last_good.get(node.host)
-        return sorted(addresses[:MAX_ADDRESSES], key=lambda address: address != last_good)
 
     async def _connect(
-        self, node: Node, address: Address, progress: Progress, timeout: float
+        self, node: Node, route: Route, progress: Progress, timeout: float
     ) -> Connection:
         connection = Connection(
             node,
@@ -138,8 +140,8 @@ class Dialer:
             max_response_bytes=self._config.max_response_bytes,
         )
         try:
-            tls = self._tls_for(node, progress)
-            await self._network.connect(lambda: connection.transport, address, tls)
+            tls, tunnel = self._tls_for(route.host, progress), route.tunnel(node.port)
+            await self._network.connect(lambda: connection.transport, route.address, tls, tunnel)
             progress.stage = Stage.API_VERSIONS
             connection.versions = await self._negotiate(connection)
             if self.authenticator is not None:
@@ -150,14 +152,14 @@ class Dialer:
             raise
         return connection
 
-    def _tls_for(self, node: Node, progress: Progress) -> ClientTls | None:
+    def _tls_for(self, host: str, progress: Progress) -> ClientTls | None:
         if self._tls is None:
             return None
 
         def begun() -> None:
             progress.stage, progress.is_encrypted = Stage.TLS, True
 
-        return ClientTls(self._tls.current(), server_name(node.host), begun)
+        return ClientTls(self._tls.current(), server_name(host), begun)
 
     async def _negotiate(self, connection: Connection) -> PeerVersions:
         """Ask for the API versions of the broker; retry with version 0 if it refuses ours."""
@@ -197,10 +199,11 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     """Return a failed attempt in words: what happened, and what to look at first."""
     if isinstance(error, TimeoutError) and not isinstance(error, KafkaError):
         return progress.failed(f"no answer within {timeout:.3g} s", SILENCE[progress.stage])
-    if isinstance(error, RuntimeError) and progress.stage is Stage.DNS:
+    if isinstance(error, RuntimeError) and progress.stage in (Stage.DNS, Stage.PROXY):
         return progress.failed("the program is ending, so no name can be looked up", "")
     if isinstance(error, ConnectionRefusedError):
-        return progress.failed("connection refused", "is the broker up, and the port right?")
+        server = "proxy" if progress.stage is Stage.PROXY else "broker"
+        return progress.failed("connection refused", f"is the {server} up, and the port right?")
     failure = _tls_failure(error)
     if failure is not None:
         progress.stage = Stage.TLS
@@ -210,6 +213,8 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     cause = error.strerror if isinstance(error, OSError) else None
     if open_files.are_too_many(error):
         hint = open_files.HINT
+    elif progress.stage is Stage.PROXY:
+        hint = "" if progress.address else "is the proxy's name right, and known on this machine?"
     elif progress.stage is Stage.DNS:
         hint = "is the name right, and known on this machine?"
     elif isinstance(error, NodeDisconnectedError) and progress.is_encrypted:
@@ -242,6 +247,7 @@ ADVERTISED = (
 )
 
 SILENCE = {
+    Stage.PROXY: "the proxy does not answer, or the broker does not answer it",
     Stage.DNS: "the name server does not answer",
     Stage.TCP: "a firewall drops packets, or the address is wrong",
     Stage.TLS: "it does not answer the TLS handshake: is it a TLS listener?",

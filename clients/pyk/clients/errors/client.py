@@ -70,6 +70,7 @@ class MalformedResponseError(KafkaError):
 class Stage(enum.Enum):
     """The step at which an attempt to reach a broker failed."""
 
+    PROXY = "proxy"
     DNS = "DNS"
     TCP = "TCP"
     TLS = "TLS"
@@ -85,19 +86,23 @@ class ConnectionAttempt:
     server: str
     """The name as configured, ``host:port``."""
     address: str | None
-    """The address that the name resolved to, None if it did not resolve."""
+    """The address that was connected to, of the proxy if there is one; None if no name resolved."""
     stage: Stage
     """The step that failed."""
     cause: str
     hint: str = ""
     """The advice what to check first, empty if the cause says it."""
+    proxy: str = ""
+    """The proxy, without user name and password; empty if there is none."""
 
     @property
     def failure(self) -> str:
         """Return what happened, without the name as configured."""
         at = f" at {self.address}" if self.address not in (None, self.server) else ""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self.stage.value}{at}: {self.cause}{hint}"
+        through = "" if self.stage is Stage.PROXY else " through"
+        proxy = f"{through} {self.proxy}" if self.proxy else ""
+        return f"{self.stage.value}{proxy}{at}: {self.cause}{hint}"
 
     def __str__(self) -> str:
         return f"{self.server}: {self.failure}"

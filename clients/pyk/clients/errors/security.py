@@ -21,6 +21,12 @@ class SslAuthenticationError(AuthenticationError):
     fatal = True
 
 
+class ProxyAuthenticationError(AuthenticationError):
+    """The proxy does not accept user name and password, or the lack of them."""
+
+    fatal = True
+
+
 class AuthorizationError(BrokerError):
     """The client may not do this."""
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
-from pyk.runtime.network.system import Address, ClientTls, ProtocolFactory
+from pyk.runtime.network.system import Address, ClientTls, ProtocolFactory, Tunnel
 
 if TYPE_CHECKING:
     import ssl
@@ -35,6 +35,7 @@ FIRST_FREE_PORT = 49152
 # How often a SYN that is not answered is sent again: what Linux (since 6.5) and macOS begin with.
 SYN_RETRY_SECONDS = 1.0
 NO_TLS = "this network is in memory and has no TLS"
+NO_PROXY = "this network is in memory and has no proxies"
 OTHER_LOOP = (
     "this network is in memory and works within one event loop; a blocking client has a loop of "
     "its own: use its asyncio twin"
@@ -65,10 +66,17 @@ class MemoryNetwork(Links):
     async def resolve(self, host: str, port: int) -> list[Address]:
         return [Address(host, port)]
 
+    async def canonical_name(self, address: Address) -> str:
+        return address.host
+
     async def connect(
-        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+        self,
+        factory: ProtocolFactory,
+        address: Address,
+        tls: ClientTls | None = None,
+        tunnel: Tunnel | None = None,
     ) -> asyncio.BufferedProtocol:
-        return await self.host(LOCALHOST).connect(factory, address, tls)
+        return await self.host(LOCALHOST).connect(factory, address, tls, tunnel)
 
     async def listen(
         self,
@@ -120,15 +128,24 @@ class MemoryHost:
     async def resolve(self, host: str, port: int) -> list[Address]:
         return await self._network.resolve(host, port)
 
+    async def canonical_name(self, address: Address) -> str:
+        return await self._network.canonical_name(address)
+
     async def connect(
-        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+        self,
+        factory: ProtocolFactory,
+        address: Address,
+        tls: ClientTls | None = None,
+        tunnel: Tunnel | None = None,
     ) -> asyncio.BufferedProtocol:
         """Connect from this host. While no packet gets through, TCP tries again, and this waits.
 
-        There is no TLS in memory: a connection that should have it is refused.
+        There are no TLS and no proxies in memory: a connection that needs them is refused.
         """
         if tls is not None:
             raise OSError(NO_TLS)
+        if tunnel is not None:
+            raise OSError(NO_PROXY)
         end, listeners = (address.host, address.port), self._network._listeners
         if end in listeners and listeners[end].loop is not asyncio.get_running_loop():
             raise OSError(OTHER_LOOP)

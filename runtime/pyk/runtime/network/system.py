@@ -6,8 +6,8 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pyk.runtime import slotted
 from pyk.runtime.network.frame_transport import FrameTransport
@@ -44,6 +44,14 @@ class ClientTls:
     """Called when the handshake begins, once the connection is there."""
 
 
+Tunnel: TypeAlias = Generator["bytes | int", bytes, None]
+"""The steps by which a proxy is asked for a connection to a server.
+
+It yields bytes to send, or how many bytes may be received, for which it is sent those that have
+arrived, empty at the end of the stream.
+"""
+
+
 class Listener(Protocol):
     """An open port."""
 
@@ -61,13 +69,21 @@ class Network(Protocol):
     async def resolve(self, host: str, port: int) -> list[Address]:
         """Return a name's addresses in the order to try them; raise ``OSError`` if none."""
 
+    async def canonical_name(self, address: Address) -> str:
+        """Return the name that an address has, the address itself if it has none."""
+
     async def connect(
-        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+        self,
+        factory: ProtocolFactory,
+        address: Address,
+        tls: ClientTls | None = None,
+        tunnel: Tunnel | None = None,
     ) -> asyncio.BufferedProtocol:
         """Connect, and return the connected protocol made by ``factory``; raise ``OSError``.
 
         With ``tls``, the handshake is complete; what fails in it raises ``ssl.SSLError`` or
-        another ``OSError``.
+        another ``OSError``. With ``tunnel``, the address is that of a proxy, and these steps are
+        taken first; what they raise is raised.
         """
 
     async def listen(
@@ -199,8 +215,22 @@ class SystemNetwork:
             )
         )
 
+    async def canonical_name(self, address: Address) -> str:
+        loop, end = asyncio.get_running_loop(), (address.host, address.port)
+        try:
+            name, _ = await loop.getnameinfo(end, socket.NI_NAMEREQD | socket.NI_NUMERICSERV)
+            found = await self.resolve(name, address.port)
+        except OSError:
+            return address.host
+        # Whoever has the address chooses its name: it counts if the name leads back (as in Java).
+        return name if address.host in {one.host for one in found} else address.host
+
     async def connect(
-        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+        self,
+        factory: ProtocolFactory,
+        address: Address,
+        tls: ClientTls | None = None,
+        tunnel: Tunnel | None = None,
     ) -> asyncio.BufferedProtocol:
         connection = socket.socket(address.family, socket.SOCK_STREAM)
         try:
@@ -208,6 +238,8 @@ class SystemNetwork:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(connection, (address.host, address.port))
+            if tunnel is not None:
+                await _take_steps(loop, connection, tunnel)
             protocol = factory()
             if tls is not None:
                 await _begin_tls(loop, protocol, connection, tls)
@@ -239,6 +271,22 @@ class SystemNetwork:
                 listening.close()
             raise
         return SystemListener(sockets, factory, tls=tls)
+
+
+async def _take_steps(
+    loop: asyncio.AbstractEventLoop, connection: socket.socket, tunnel: Tunnel
+) -> None:
+    """Send and receive what a proxy needs, until the connection leads to the server."""
+    try:
+        step = next(tunnel)
+        while True:
+            if isinstance(step, int):
+                step = tunnel.send(await loop.sock_recv(connection, step))
+            else:
+                await loop.sock_sendall(connection, step)
+                step = next(tunnel)
+    except StopIteration:
+        return
 
 
 async def _begin_tls(

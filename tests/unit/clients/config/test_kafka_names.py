@@ -23,7 +23,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> str:
     [
         (ProducerConfig, "retries", "5", "until delivery_timeout_ms"),
         (AdminConfig, "retries", "5", "until the timeout of the call"),
-        (ProducerConfig, "client.dns.lookup", "use_all_dns_ips", "every address of a name"),
+        (ProducerConfig, "send.buffer.bytes", "65536", "the operating system"),
         (ConsumerConfig, "receive.buffer.bytes", "65536", "the operating system"),
         (ConsumerConfig, "metric.reporters", "com.example.Reporter", "stats()"),
         (ProducerConfig, "metrics.context.tag", "x", "stats()"),

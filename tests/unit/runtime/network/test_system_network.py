@@ -92,3 +92,38 @@ async def test_a_reset_after_many_bytes_ends_the_connection(listening: socket.so
 
     assert isinstance(await receiver.lost, ConnectionResetError)
     assert len(receiver.frames) <= 100
+
+
+class NamedLoop(ForeignLoop):
+    """An event loop on which the address 127.0.0.1 is called ``canonical`` and has ``addresses``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, addresses: list[str]) -> None:
+        super().__init__(loop)
+        self._addresses = addresses
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("getnameinfo", "getaddrinfo", "_addresses"):
+            return object.__getattribute__(self, name)
+        return super().__getattribute__(name)
+
+    async def getnameinfo(self, *_: Any) -> tuple[str, str]:  # type: ignore[override]
+        if not self._addresses:
+            raise socket.gaierror("no name")
+        return "canonical", "9092"
+
+    async def getaddrinfo(self, *_: Any, **__: Any) -> list[Any]:  # type: ignore[override]
+        return [(socket.AF_INET, 0, 0, "", (one, 9092)) for one in self._addresses]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "name"),
+    [(["127.0.0.1"], "canonical"), (["10.0.0.1", "127.0.0.1"], "canonical")]
+    + [(["10.0.0.1"], "127.0.0.1"), ([], "127.0.0.1")],
+)
+async def test_the_name_of_an_address_counts_if_it_leads_back(
+    addresses: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = NamedLoop(asyncio.get_running_loop(), addresses)
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
+
+    assert await SystemNetwork().canonical_name(Address("127.0.0.1", 9092)) == name
