@@ -1,8 +1,8 @@
 """Every Python snippet of the README and the guide runs unchanged, page by page.
 
 The snippets of a page share one namespace, as they would in a reader's session. ``localhost:9092``
-stands for a broker of the page's own. A snippet under the comment ``<!-- not run -->`` shows
-something that no test can do, and the text beside it says why.
+stands for a broker of the page's own, ``proxy.example:1080`` for a proxy. A snippet under the
+comment ``<!-- not run -->`` shows something that no test can do, and the text beside it says why.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from pyk.reference_broker import Cluster
+from support.forward_proxy import ForwardProxy
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -35,10 +36,11 @@ def snippets(page: Path) -> list[tuple[int, str]]:
     ]
 
 
-def run(page: Path, bootstrap: str) -> None:
+def run(page: Path, bootstrap: str, proxy: str) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, code in snippets(page):
         source = "\n" * line + code.replace("localhost:9092", bootstrap)
+        source = source.replace("proxy.example:1080", proxy)
         compiled = compile(source, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         result = eval(compiled, namespace)
         if inspect.iscoroutine(result):
@@ -67,5 +69,5 @@ def test_the_snippets_of_a_page_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    with Cluster() as cluster:
-        run(page, cluster.bootstrap)
+    with Cluster() as cluster, ForwardProxy(login=("alice", "secret")) as proxy:
+        run(page, cluster.bootstrap, f"127.0.0.1:{proxy.port}")

@@ -95,7 +95,7 @@ async def test_a_reset_after_many_bytes_ends_the_connection(listening: socket.so
 
 
 class NamedLoop(ForeignLoop):
-    """An event loop on which the address 127.0.0.1 is called ``canonical`` and has ``addresses``."""
+    """An event loop for which an address is called ``canonical`` and has ``addresses``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, addresses: list[str]) -> None:
         super().__init__(loop)
@@ -117,8 +117,12 @@ class NamedLoop(ForeignLoop):
 
 @pytest.mark.parametrize(
     ("addresses", "name"),
-    [(["127.0.0.1"], "canonical"), (["10.0.0.1", "127.0.0.1"], "canonical")]
-    + [(["10.0.0.1"], "127.0.0.1"), ([], "127.0.0.1")],
+    [
+        (["127.0.0.1"], "canonical"),
+        (["10.0.0.1", "127.0.0.1"], "canonical"),
+        (["10.0.0.1"], "127.0.0.1"),
+        ([], "127.0.0.1"),
+    ],
 )
 async def test_the_name_of_an_address_counts_if_it_leads_back(
     addresses: list[str], name: str, monkeypatch: pytest.MonkeyPatch
