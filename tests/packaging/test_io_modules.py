@@ -16,6 +16,7 @@ MODULES_WITH_IO = (
     "runtime/",
     "spark_connector/pyk/spark_connector/java.py",
     "clients/pyk/clients/config/",  # from_properties(path)
+    "clients/pyk/clients/security/assertions.py",
     "clients/pyk/clients/security/tls.py",
     "reference_broker/pyk/reference_broker/security/tls.py",
     "command_line/",

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
-    from pyk.clients.security import Oauth, Plain, Scram, Secret
+    from pyk.clients.security import ClientCredentials, JwtBearer, Oauth, Plain, Scram, Secret
     from pyk.clients.serialization import (
         Deserializer,
         DoubleDeserializer,
@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         "AsyncConsumer",
         "AsyncProducer",
         "BatchDelivery",
+        "ClientCredentials",
         "ClusterDescription",
         "ConfigEntry",
         "ConfigResource",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
         "IntegerSerializer",
         "JsonDeserializer",
         "JsonSerializer",
+        "JwtBearer",
         "KafkaPrincipal",
         "ListedOffset",
         "LongDeserializer",
@@ -198,6 +200,7 @@ _HOMES = {
     "AsyncConsumer": "consumer",
     "AsyncProducer": "producer",
     "BatchDelivery": "producer",
+    "ClientCredentials": "security",
     "ClusterDescription": "admin",
     "ConfigEntry": "admin",
     "ConfigResource": "admin",
@@ -221,6 +224,7 @@ _HOMES = {
     "IntegerSerializer": "serialization",
     "JsonDeserializer": "serialization",
     "JsonSerializer": "serialization",
+    "JwtBearer": "security",
     "KafkaPrincipal": "admin",
     "ListedOffset": "admin",
     "LongDeserializer": "serialization",

@@ -2,8 +2,46 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.oauth import Oauth
 from pyk.clients.security.secret import Secret
 
-__all__ = ["Oauth", "Plain", "Scram", "Secret"]
+if TYPE_CHECKING:
+    from pyk.clients.security.assertions import AssertionFile, SignedAssertion
+    from pyk.clients.security.token_endpoints import ClientCredentials, JwtBearer, TokenRequests
+    from pyk.clients.security.token_life import RefreshWindow, Retries
+
+__all__ = [
+    "AssertionFile",
+    "ClientCredentials",
+    "JwtBearer",
+    "Oauth",
+    "Plain",
+    "RefreshWindow",
+    "Retries",
+    "Scram",
+    "Secret",
+    "SignedAssertion",
+    "TokenRequests",
+]
+
+_LATER = {
+    "AssertionFile": "assertions",
+    "ClientCredentials": "token_endpoints",
+    "JwtBearer": "token_endpoints",
+    "RefreshWindow": "token_life",
+    "Retries": "token_life",
+    "SignedAssertion": "assertions",
+    "TokenRequests": "token_endpoints",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use what few clients need: HTTP takes its time to load."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -25,11 +25,14 @@ def _callable(_: Any, __: attrs.Attribute[Any], value: object) -> None:
 class Oauth:
     """Log in with a bearer token (OAUTHBEARER, RFC 7628).
 
-    ``token`` is a function, or a coroutine function, without arguments, which returns a token that
-    is valid now. It is called for each login: on each connection, and again before a session ends,
-    which is when the token expires. So it should keep a token while it is valid. A function may
-    block, because it runs in a thread. ``extensions`` go with the token (KIP-342), such as
-    ``logicalCluster`` and ``identityPoolId`` of Confluent Cloud.
+    ``token`` is :class:`ClientCredentials` or :class:`JwtBearer`, which fetch tokens of an identity
+    provider and keep them while they are valid. Or it is a function, or a coroutine function,
+    without arguments, which returns a token that is valid now. It is called for each login: on each
+    connection, and again before a session ends, which is when the token expires. So it should keep
+    a token while it is valid. A function may block, because it runs in a thread.
+
+    ``extensions`` go with the token (KIP-342), such as ``logicalCluster`` and ``identityPoolId`` of
+    Confluent Cloud.
     """
 
     token: Callable[[], str | Secret | Awaitable[str | Secret]] = attrs.field(
@@ -49,8 +52,9 @@ class Oauth:
 
     @property
     def principal(self) -> str:
-        """Return nothing: only the token says who it is for."""
-        return ""
+        """Return the client that asks for tokens, where it is known: only the token says more."""
+        principal: str = getattr(self.token, "principal", "")
+        return principal
 
     @property
     def advice(self) -> str:
@@ -64,6 +68,7 @@ class Oauth:
             auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
         )
         if response.auth_bytes:
+            self._forget(token)
             failure = OAuthBearerFailure.decode(response.auth_bytes)
             # The broker now fails the login with an error of its own, which says more.
             yield SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN)
@@ -72,9 +77,17 @@ class Oauth:
     def _called(self) -> Any:
         try:
             token = self.token()
+        except CredentialsError:
+            raise
         except Exception as error:
             raise _no_token(error) from error
         return self._awaited(token) if inspect.isawaitable(token) else _checked(token)
+
+    def _forget(self, token: Secret) -> None:
+        """Fetch another token for the next login, where pyk is what fetches them."""
+        forget: Callable[[Secret], None] | None = getattr(self.token, "forget", None)
+        if forget is not None:
+            forget(token)
 
     async def _awaited(self, coming: Awaitable[Any]) -> Secret:
         try:

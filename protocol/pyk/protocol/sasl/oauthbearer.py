@@ -21,6 +21,7 @@ import attrs
 from pyk.protocol.errors import EncodeError
 
 from .errors import MalformedTokenError
+from .json_web_tokens import json_object
 from .syntax import (
     ascii_text,
     bounded,
@@ -118,19 +119,8 @@ class OAuthBearerFailure:
         the same; Kafka's client does not look into it.
         """
         with decoding("OAUTHBEARER failure"):
-            members = _json_object(bounded(data))
+            members = json_object(bounded(data))
             if "status" not in members:
                 raise MalformedTokenError("it has no status")
             scope, configuration = members.get("scope"), members.get("openid-configuration")
             return cls(members["status"], scope, configuration)
-
-
-def _json_object(data: bytes) -> dict[str, Any]:
-    try:
-        # Deep nesting ends in a RecursionError; invalid UTF-8 or JSON in kinds of ValueError.
-        value = json.loads(data.decode())
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise MalformedTokenError("it is not a JSON object")
-    return value

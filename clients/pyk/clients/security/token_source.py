@@ -1,0 +1,134 @@
+"""Keep a token while it is valid, and fetch the next one before it ends.
+
+Logins ask for a token, each in a thread of its own. The first that finds it due fetches the next
+one; the others wait for that. While the old token is valid, a failure to replace it is a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import attrs
+
+from pyk.clients.security.exchange import CredentialsError
+from pyk.clients.security.secret import Secret
+from pyk.clients.security.token_answers import Token, TokenError
+from pyk.clients.security.token_life import RefreshWindow, Retries
+from pyk.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+# How long a token is used after an attempt to replace it failed.
+REFRESH_BACKOFF = 10.0
+
+
+@attrs.frozen
+class HeldToken:
+    """A token in use; times are in seconds of the epoch, as its own end is."""
+
+    value: Secret
+    refresh_at: float
+    expires_at: float
+
+
+class TokenSource:
+    """The tokens that ``fetch`` returns, each until shortly before its end.
+
+    It may be called from any thread. ``wait`` takes seconds.
+    """
+
+    def __init__(
+        self,
+        fetch: Callable[[], Token],
+        window: RefreshWindow,
+        retries: Retries,
+        *,
+        clock: Clock,
+        random: random.Random,
+        wait: Callable[[float], object],
+    ) -> None:
+        self._fetch = fetch
+        self._window = window
+        self._retries = retries
+        self._clock = clock
+        self._random = random
+        self._wait = wait
+        self._lock = threading.Lock()
+        """Guards ``_held`` and ``_coming``."""
+        self._held: HeldToken | None = None
+        self._coming: Future[HeldToken | TokenError] | None = None
+
+    def token(self) -> Secret:
+        """Return a token that is valid now; raise :class:`CredentialsError` if there is none."""
+        with self._lock:
+            held = self._held
+            if held is not None and self._now() < held.refresh_at:
+                return held.value
+            is_mine, coming = self._coming is None, self._coming or Future()
+            self._coming = coming
+        if is_mine:
+            self._complete(coming, held)
+        outcome = coming.result()
+        if isinstance(outcome, HeldToken):
+            return outcome.value
+        raise CredentialsError(str(outcome))
+
+    def forget(self, value: Secret) -> None:
+        """Do not use a token again, because a broker has refused it."""
+        with self._lock:
+            if self._held is not None and self._held.value == value:
+                self._held = None
+
+    def _complete(self, coming: Future[HeldToken | TokenError], held: HeldToken | None) -> None:
+        """Fetch the next token for all that wait for it."""
+        outcome: HeldToken | TokenError = TokenError("the program is ending")
+        try:
+            outcome = self._next(held)
+        except TokenError as error:
+            outcome = error
+        finally:
+            with self._lock:
+                if isinstance(outcome, HeldToken):
+                    self._held = outcome
+                self._coming = None
+            coming.set_result(outcome)
+
+    def _next(self, held: HeldToken | None) -> HeldToken:
+        if held is None or self._now() >= held.expires_at:
+            return self._fetched_with_retries()
+        try:
+            return self._fetched()
+        except TokenError as error:
+            now = self._now()
+            if now >= held.expires_at:
+                raise
+            left = held.expires_at - now
+            log.warning("Cannot replace a token that is valid for %.0f s more: %s", left, error)
+            return attrs.evolve(held, refresh_at=now + min(REFRESH_BACKOFF, left / 2))
+
+    def _fetched_with_retries(self) -> HeldToken:
+        began, attempts = self._clock.now(), 0
+        while True:
+            try:
+                return self._fetched()
+            except TokenError as error:
+                attempts += 1
+                delay = self._retries.wait(attempts, self._clock.now() - began)
+                if not error.is_retriable or delay is None:
+                    raise
+                log.debug("No token in attempt %d, next one in %.1f s: %s", attempts, delay, error)
+            self._wait(delay)
+
+    def _fetched(self) -> HeldToken:
+        asked_at = self._now()
+        token = self._fetch()
+        refresh_in = self._window.refresh_in(token.lifetime, self._random.random())
+        log.debug("Fetched a token that is valid for %.0f s", token.lifetime)
+        return HeldToken(token.value, asked_at + refresh_in, asked_at + token.lifetime)
+
+    def _now(self) -> float:
+        return self._clock.time_ms() / 1000
