@@ -256,6 +256,26 @@ def test_a_blocking_consumer_waits_for_the_outcome_of_a_commit(
     assert committed_values(cluster, target) == [b"%d" % n for n in range(6)]
 
 
+def test_a_blocking_producer_keeps_what_the_one_before_has_prepared(topic: str) -> None:
+    options: dict[str, Any] = {
+        "transactional_id": topic,
+        "transaction_two_phase_commit_enable": True,
+    }
+    with Cluster(config={"transaction.two.phase.commit.enable": "true"}) as cluster:
+        with Producer(cluster.bootstrap, **options) as producer:
+            producer.begin_transaction()
+            producer.send(topic, b"kept", partition=0)
+            prepared = producer.prepare_transaction()
+        keeper = Producer(cluster.bootstrap, **options)
+
+        kept = keeper.init_transactions(keep_prepared_txn=True)
+
+        assert kept == prepared
+        with keeper:
+            keeper.complete_transaction(prepared)
+        assert committed_values(cluster, topic) == [b"kept"]
+
+
 def copy(producer: Producer[Any, Any], consumer: Consumer[Any, Any], target: str) -> None:
     """Copy three records in a transaction."""
     values = read(consumer, 3)

@@ -274,10 +274,15 @@ class ProducerCore:
             raise StateError("the producer has no transactions: give it a transactional_id")
         return self._transactions
 
-    async def init_transactions(self, timeout: float | None) -> None:
+    async def init_transactions(
+        self, timeout: float | None, *, keeps_prepared: bool
+    ) -> PreparedTransaction | None:
         """Connect, and get the producer id of transactions."""
-        _ = self.transactions  # which raises if there are none
-        await self.start(timeout)
+        transactions, now = self.transactions, self.client.clock.now
+        deadline = None if timeout is None else now() + timeout
+        await self._connect(timeout)
+        rest = None if deadline is None else max(0.0, deadline - now())
+        return await transactions.initialize(rest, keeps_prepared=keeps_prepared)
 
     async def complete_transaction(
         self, prepared: PreparedTransaction, is_commit: bool, timeout: float | None
@@ -288,6 +293,8 @@ class ProducerCore:
         if own is not None and own.has_prepared(prepared):
             if not own.end.has_ended(is_commit=is_commit):
                 await (own.commit(timeout) if is_commit else own.abort(timeout))
+            return
+        if prepared.is_empty:
             return
         if own is not None and own.state.transactional_id == prepared.transactional_id:
             raise StateError(

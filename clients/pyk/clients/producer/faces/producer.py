@@ -129,14 +129,23 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
     # -- transactions ------------------------------------------------------------------------------
 
-    def init_transactions(self, timeout: float | None = None) -> None:
+    def init_transactions(
+        self, timeout: float | None = None, *, keep_prepared_txn: bool = False
+    ) -> PreparedTransaction | None:
         """Get the producer id of ``transactional_id``; abort what an earlier producer left open.
 
         Connecting does it, so entering the context manager does: a second call returns at once.
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds (``max_block_ms``), as all calls
         about transactions do: the call goes on, and made again it waits on.
+
+        With ``keep_prepared_txn`` what was left open stays, and is returned (None if nothing was):
+        :meth:`complete_transaction` ends it, before anything else. That call comes before all
+        others. It needs ``transaction_two_phase_commit_enable``, and raises
+        :class:`UnsupportedVersionError` on brokers without that (KIP-939).
         """
-        self._thread.call(self._core.init_transactions(checked_timeout(timeout)))
+        limit = checked_timeout(timeout)
+        call = self._core.init_transactions(limit, keeps_prepared=keep_prepared_txn)
+        return self._thread.call(call)
 
     def begin_transaction(self, timeout: float | None = None) -> None:
         """Begin a transaction: what is sent from now on becomes visible with its commit.

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from pyk.clients.config import ProducerConfig
@@ -21,10 +22,10 @@ from pyk.clients.offsets import TransactionOutcome
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.sending.send_planner import SendPlanner
 from pyk.clients.producer.sending.sender import Sender
-from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.producer.transactions.contents import TransactionContents
 from pyk.clients.producer.transactions.end import TransactionEnd
 from pyk.clients.producer.transactions.ending import EndRequests
+from pyk.clients.producer.transactions.initialization import Initialization
 from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.operation import Operation
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
@@ -39,7 +40,6 @@ from pyk.clients.producer.transactions.requests import (
     add_offsets,
     add_partitions,
     commit_offsets,
-    init_producer_id,
 )
 from pyk.clients.producer.transactions.state import State, TransactionState
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -78,6 +78,7 @@ class TransactionDriver:
         self._flush = flush
         self._requester = TransactionRequester(client, state.epochs)
         self._ends = EndRequests(self._requester, state)
+        self._initialization = Initialization(self._requester, state, config)
         self._operation: Operation | None = None
         self._offset_operations: list[Operation] = []
         self._adding_to: TransactionContents | None = None
@@ -96,13 +97,25 @@ class TransactionDriver:
 
     # -- calls -------------------------------------------------------------------------------------
 
-    async def initialize(self, timeout: float | None) -> None:
-        """Get the producer id; return at once if it is there already."""
-        if self.state.identity is None:
-            self.state.check(State.UNINITIALIZED, State.INITIALIZING)
-            await self._call(INIT, self._initialize, timeout)
-        else:
-            self._raise_if_failed()
+    async def initialize(
+        self, timeout: float | None, *, keeps_prepared: bool = False
+    ) -> PreparedTransaction | None:
+        """Get the producer id; return at once if it is there already.
+
+        With ``keeps_prepared`` return the open transaction of the producer before, None if there is
+        none; otherwise it is aborted.
+        """
+        state, initialization = self.state, self._initialization
+        if state.identity is None:
+            state.check(State.UNINITIALIZED, State.INITIALIZING)
+            if self._operation is None or self._operation.is_over:
+                initialization.keeps_prepared = keeps_prepared
+        self._raise_if_failed()
+        initialization.check_keeps(keeps_prepared)
+        if state.identity is None:
+            work = partial(self._initialize, initialization.keeps_prepared)
+            await self._call(INIT, work, timeout)
+        return self.end.prepared if keeps_prepared and state.state is State.PREPARED else None
 
     async def begin(self, timeout: float | None) -> TransactionEnd:
         """Begin a transaction, with a new epoch if one is needed; return its end.
@@ -220,26 +233,12 @@ class TransactionDriver:
 
     # -- what they do ------------------------------------------------------------------------------
 
-    async def _initialize(self) -> None:
-        state, config = self.state, self._config
-        state.begin_initialization()
-        call = init_producer_id(
-            state.transactional_id,
-            config.transaction_timeout_ms,
-            state.identity,
-            has_two_phases=config.transaction_two_phase_commit_enable,
-        )
-        try:
-            response = await self._requester.ask(call, lambda: True)
-        except RefusedCall as refused:
-            raise state.not_initialized(refused.error) from refused.error.__cause__
-        state.epochs.use(self._requester.version())
-        state.initialized(ProducerIdentity(response.producer_id, response.producer_epoch))
+    async def _initialize(self, keeps_prepared: bool = False) -> None:
+        kept = await self._initialization.run(keeps_prepared=keeps_prepared)
+        if kept is not None:
+            self.end.may_be_committed = True
+            self.end.prepared = kept
         self._refuse_records()
-        log.info(
-            "%r has producer id %d, epoch %d; transactions of version %d",
-            state.transactional_id, response.producer_id, response.producer_epoch, state.version,
-        )  # fmt: skip
 
     def _is_ready(self) -> bool:
         """Return whether a transaction may begin without a request, as most of them do."""

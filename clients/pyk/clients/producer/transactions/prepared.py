@@ -18,13 +18,13 @@ class PreparedTransaction:
 
     Keep it with what decides about the transaction, as :meth:`to_json` or by pickle. Brokers abort
     it once it is older than its ``transaction_timeout_ms``, unless that is switched off
-    (``transaction_two_phase_commit_enable``, KIP-939).
+    (``transaction_two_phase_commit_enable``, KIP-939). Two states of one transaction are equal.
     """
 
     transactional_id: str
     producer_id: int
     epoch: int
-    version: int
+    version: int = attrs.field(eq=False)
     """The version of the transactions protocol that it began with: 1, or 2 (KIP-890)."""
     is_empty: bool = False
     """Whether nothing was written: brokers know nothing of it, and need not be told its end."""

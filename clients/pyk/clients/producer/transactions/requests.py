@@ -98,8 +98,24 @@ class CoordinatorCall:
             )
         error = error_for(at.code, topic=at.topic, partition=at.partition)
         error.group_id = self.group_id
-        error.args = (f"{self.request.value}: {error.args[0]}",)
+        error.args = (f"{self.request.value}: {error.args[0]}{self._hint(at.code)}",)
         return error
+
+    def _hint(self, code: ErrorCode) -> str:
+        """Return what else may be the reason of an error that has several."""
+        if not getattr(self.message, "enable2_pc", False):
+            return ""
+        if code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            return (
+                "; or two-phase commits are not allowed to the producer, or to anybody: "
+                "transaction.two.phase.commit.enable of the brokers"
+            )
+        if code is ErrorCode.UNSUPPORTED_VERSION:
+            return (
+                "; keep_prepared_txn needs brokers that have it, as Apache Kafka 4.3 has not, and "
+                "transaction.version 1 or 2"
+            )
+        return ""
 
 
 def init_producer_id(
@@ -108,12 +124,17 @@ def init_producer_id(
     known: ProducerIdentity | None,
     *,
     has_two_phases: bool = False,
+    keeps_prepared: bool = False,
 ) -> CoordinatorCall:
-    """Ask for a producer id, or with a known one for its next epoch (KIP-360)."""
+    """Ask for a producer id, or with a known one for its next epoch (KIP-360).
+
+    The transaction that is open is aborted, unless the producer keeps it (KIP-939).
+    """
     message = InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=timeout_ms,
         enable2_pc=has_two_phases,
+        keep_prepared_txn=keeps_prepared,
     )
     lowest = 6 if has_two_phases else 0
     if known is not None:

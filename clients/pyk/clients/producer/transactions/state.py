@@ -9,10 +9,12 @@
 
     IN_TRANSACTION, WRITING ─────────────► ABORTING
     IN_TRANSACTION, WRITING, COMMITTING ─► MUST_ABORT ─► ABORTING
+    INITIALIZING ────────────────────────► PREPARED
     every state ─────────────────────────► FAILED
 
 1. The coordinator gives the producer its id and epoch (InitProducerId). A later producer with the
-   same transactional id gets the next epoch; the older one is fenced, which is FAILED.
+   same transactional id gets the next epoch; the older one is fenced, which is FAILED. What that
+   left open is aborted, unless the later one keeps it, to end it: PREPARED (KIP-939).
 2. ``commit`` and ``prepare`` first wait in WRITING until all records and offsets are written. No
    more are taken, and nobody has been told yet how the transaction ends: it can still be aborted.
 3. An error that leaves the transaction incomplete, such as a batch that failed, leads to
@@ -59,7 +61,7 @@ class State(Enum):
 _MOVES = {
     State.UNINITIALIZED: {State.INITIALIZING},
     # Back, if it was the first time and is refused: nothing is open, so the call may be repeated.
-    State.INITIALIZING: {State.UNINITIALIZED, State.READY},
+    State.INITIALIZING: {State.UNINITIALIZED, State.READY, State.PREPARED},
     State.READY: {State.INITIALIZING, State.IN_TRANSACTION},
     State.IN_TRANSACTION: {State.WRITING, State.ABORTING, State.MUST_ABORT},
     State.WRITING: {State.PREPARED, State.COMMITTING, State.ABORTING, State.MUST_ABORT},
@@ -134,6 +136,13 @@ class TransactionState:
         """Take the producer id and epoch that the coordinator has answered."""
         self.epochs.received(identity)
         self._move(State.READY)
+
+    def kept(self, identity: ProducerIdentity) -> None:
+        """Take the identity with which the open transaction of the producer before is ended."""
+        self.epochs.received(identity)
+        self.contents = TransactionContents(self.epochs.version)
+        self.contents.has_started = True
+        self.prepare()
 
     def not_initialized(self, error: KafkaError) -> KafkaError:
         """Learn that the coordinator refused; return the error to raise."""

@@ -19,6 +19,11 @@ def test_a_prepared_transaction_survives_json_and_pickle() -> None:
     assert pickle.loads(pickle.dumps(PREPARED)) == PREPARED
 
 
+def test_the_version_of_the_protocol_does_not_make_it_another_transaction() -> None:
+    assert PreparedTransaction("billing", 7, 3, 1) == PREPARED
+    assert PreparedTransaction("billing", 7, 4, 2) != PREPARED
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"transactional_id": "a"}', "null"])
 def test_a_text_that_is_not_a_prepared_transaction_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"prepared transaction|Expecting value"):

@@ -52,6 +52,7 @@ CALLS: dict[str, tuple[Callable[[TransactionState], object], set[State], State]]
         {State.UNINITIALIZED, State.READY},
         State.INITIALIZING,
     ),
+    "kept": (lambda state: state.kept(FIRST), {State.INITIALIZING}, State.PREPARED),
     "begin": (lambda state: state.begin(), {State.READY}, State.IN_TRANSACTION),
     "begin_writing": (
         lambda state: state.begin_writing(),
