@@ -139,10 +139,11 @@ class TransactionState:
 
     def kept(self, identity: ProducerIdentity) -> None:
         """Take the identity with which the open transaction of the producer before is ended."""
+        self.check(State.INITIALIZING)
         self.epochs.received(identity)
         self.contents = TransactionContents(self.epochs.version)
         self.contents.has_started = True
-        self.prepare()
+        self._prepared()
 
     def not_initialized(self, error: KafkaError) -> KafkaError:
         """Learn that the coordinator refused; return the error to raise."""
@@ -163,12 +164,13 @@ class TransactionState:
         self._move(State.WRITING)
 
     def prepare(self) -> None:
-        """Keep the transaction as it is until somebody decides how it ends.
+        """Keep the transaction as it is until somebody decides how it ends."""
+        self.check(State.WRITING)
+        self._prepared()
 
-        Whoever it is may ask for the end again, long after it has ended.
-        """
+    def _prepared(self) -> None:
         self._move(State.PREPARED)
-        self.epochs.in_doubt()
+        self.epochs.in_doubt()  # others may ask for its end again, long after it has ended
 
     def begin_commit(self) -> None:
         self._move(State.COMMITTING)
