@@ -7,21 +7,17 @@ All on one broker, interleaved: a round runs every case once, each in a fresh pr
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import platform
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
-from examples.journey.broker import running_broker
 
-from benchmarks.clients import consume, produce
+from benchmarks.clients import consume, produce, tls
 from benchmarks.clients.comparison import (
     CONSUME_GOALS,
     MORE_CONSUME_CASES,
@@ -30,6 +26,7 @@ from benchmarks.clients.comparison import (
     Case,
     Goal,
     Row,
+    Workload,
     ratio,
     row,
 )
@@ -37,46 +34,50 @@ from pyk.clients import Admin, NewTopic
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "latest.json"
 PARTITIONS = 6
-FULL_TOPIC = "full"
 
 
 class Bench:
     """Runs the cases against one broker and keeps what each run reported."""
 
-    def __init__(self, bootstrap: str, records: int) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, addresses: tls.Addresses, records: int) -> None:
+        self._addresses = addresses
         self._records = records
         self._topics = 0
         self.runs: dict[str, list[dict[str, float]]] = defaultdict(list)
 
-    def fill(self) -> None:
-        """Fill the topic that the consumers read."""
-        self._create(FULL_TOPIC)
-        self._run("produce", Case("pyk send"), FULL_TOPIC)
+    def fill(self, cases: list[Case]) -> None:
+        """Fill the topics that the consumers of these cases read."""
+        for size in {case.workload.value_bytes for case in cases}:
+            self._create(_full_topic(size))
+            self._run("produce", Case("pyk send", Workload(size)), _full_topic(size))
 
     def produce(self, case: Case) -> None:
         self._topics += 1
         topic = f"produced-{self._topics}"
         self._create(topic)
         self.runs[case.name].append(self._run("produce", case, topic))
-        with Admin(self._bootstrap) as admin:
+        with Admin(self._addresses.plain) as admin:
             admin.delete_topics([topic])
 
     def consume(self, case: Case) -> None:
-        self.runs[case.name].append(self._run("consume", case, FULL_TOPIC))
+        topic = _full_topic(case.workload.value_bytes)
+        self.runs[case.name].append(self._run("consume", case, topic))
 
     def _create(self, topic: str) -> None:
-        with Admin(self._bootstrap) as admin:
+        with Admin(self._addresses.plain) as admin:
             admin.create_topics([NewTopic(topic, partitions=PARTITIONS)])
 
     def _run(self, verb: str, case: Case, topic: str) -> Any:
         module = f"benchmarks.clients.{verb}"
-        workload = case.workload
+        workload, addresses = case.workload, self._addresses
+        bootstrap = addresses.encrypted if workload.is_encrypted else addresses.plain
+        assert bootstrap is not None
         command = [
             sys.executable, "-m", *(["benchmarks.clients.plain_form"] if case.is_plain else []),
-            module, case.api, "--bootstrap", self._bootstrap, "--topic", topic,
+            module, case.api, "--bootstrap", bootstrap, "--topic", topic,
             "--records", str(int(self._records * case.share_of_records)),
             "--value-bytes", str(workload.value_bytes), "--compression", workload.compression,
+            *(["--cafile", str(addresses.cafile)] if workload.is_encrypted else []),
         ]  # fmt: skip
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
         if done.returncode:
@@ -84,16 +85,8 @@ class Bench:
         return json.loads(done.stdout.splitlines()[-1])
 
 
-@contextlib.contextmanager
-def broker(bootstrap: str | None) -> Iterator[str]:
-    if bootstrap is not None:
-        yield bootstrap
-        return
-    with (
-        tempfile.TemporaryDirectory(prefix="pyk-bench-") as folder,
-        running_broker(Path(folder)) as address,
-    ):
-        yield address
+def _full_topic(value_bytes: int) -> str:
+    return f"full-{value_bytes}"
 
 
 def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
@@ -127,9 +120,13 @@ def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[st
     }
 
 
-def chosen(cases: list[Case], words: list[str]) -> list[Case]:
-    """Return the cases whose name contains one of the words; all cases without words."""
-    return [case for case in cases if not words or any(word in case.name for word in words)]
+def chosen(cases: list[Case], words: list[str], addresses: tls.Addresses) -> list[Case]:
+    """Return the cases whose name contains one of the words; all cases without words.
+
+    Without a listener for TLS, those of TLS are left out.
+    """
+    found = [case for case in cases if not words or any(word in case.name for word in words)]
+    return [one for one in found if addresses.encrypted or not one.workload.is_encrypted]
 
 
 def loaded_form() -> str:
@@ -149,16 +146,21 @@ def main() -> None:
         default=[],
         help="cases whose name contains this; may be repeated",
     )
-    parser.add_argument("--bootstrap", help="a running broker (default: pyk's own)")
+    parser.add_argument("--bootstrap", help="a running broker without TLS (default: pyk's own)")
     options = parser.parse_args()
-    with broker(options.bootstrap) as bootstrap:
-        bench = Bench(bootstrap, options.records)
-        bench.fill()
+    with tls.broker(options.bootstrap) as addresses:
+        bench = Bench(addresses, options.records)
+        producers = [*map(Case, produce.CASES), *MORE_PRODUCE_CASES]
+        consumers = [*map(Case, consume.CASES), *MORE_CONSUME_CASES]
+        producers, consumers = (
+            chosen(cases, options.only, addresses) for cases in (producers, consumers)
+        )
+        bench.fill(consumers)
         for number in range(options.runs):
             print(f"round {number + 1} of {options.runs}", flush=True)
-            for case in chosen([*map(Case, produce.CASES), *MORE_PRODUCE_CASES], options.only):
+            for case in producers:
                 bench.produce(case)
-            for case in chosen([*map(Case, consume.CASES), *MORE_CONSUME_CASES], options.only):
+            for case in consumers:
                 bench.consume(case)
     rows = {case: row(case, runs) for case, runs in bench.runs.items()}
     goals = PRODUCE_GOALS + CONSUME_GOALS

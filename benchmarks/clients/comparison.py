@@ -12,18 +12,22 @@ Measure = Literal["cpu_seconds_per_million", "records_per_second"]
 
 @attrs.frozen
 class Workload:
-    """The size and number of the records of a case."""
+    """The records of a case, and whether they travel encrypted."""
 
     value_bytes: int = 100
     compression: str = "none"
+    is_encrypted: bool = False
 
     @property
     def suffix(self) -> str:
-        return "" if self == SMALL else f", {self.value_bytes} B {self.compression}"
+        is_small = (self.value_bytes, self.compression) == (100, "none")
+        records = "" if is_small else f", {self.value_bytes} B {self.compression}"
+        return records + (", TLS" if self.is_encrypted else "")
 
 
 SMALL = Workload()
 LARGE = tuple(Workload(1_000, codec) for codec in ("none", "lz4", "zstd"))
+ENCRYPTED = tuple(Workload(size, is_encrypted=True) for size in (100, 1_000))
 
 
 @attrs.frozen
@@ -43,7 +47,7 @@ class Case:
         """The share of a round's records that this case gets, so that it takes only seconds."""
         if self.is_plain:
             return 0.1
-        return SHARE_OF_RECORDS.get(self.api, 1) * (1 if self.workload == SMALL else 0.5)
+        return SHARE_OF_RECORDS.get(self.api, 1) * (1 if self.workload.value_bytes == 100 else 0.5)
 
 
 SHARE_OF_RECORDS = {
@@ -55,9 +59,22 @@ SHARE_OF_RECORDS = {
 
 MORE_PRODUCE_CASES = (
     Case("pyk send", is_plain=True),
-    *(Case(api, workload) for workload in LARGE for api in ("pyk send", "confluent produce")),
+    *(
+        Case(api, workload)
+        for workload in (*LARGE, *ENCRYPTED)
+        for api in ("pyk send", "confluent produce")
+    ),
 )
-MORE_CONSUME_CASES = (Case("pyk iterate", is_plain=True),)
+ENCRYPTED_CONSUMERS = {"pyk poll": "confluent poll", "pyk batches": "confluent consume"}
+MORE_CONSUME_CASES = (
+    Case("pyk iterate", is_plain=True),
+    *(
+        Case(api, workload)
+        for workload in ENCRYPTED
+        for pair in ENCRYPTED_CONSUMERS.items()
+        for api in pair
+    ),
+)
 
 
 @attrs.frozen
@@ -92,6 +109,10 @@ PRODUCE_GOALS = (
         for pair in [(f"pyk send{workload.suffix}", f"confluent produce{workload.suffix}")]
         for goal in (Goal(*pair, 0.85), Goal(*pair, 1.0, "records_per_second"))
     ),
+    *(
+        Goal(f"pyk send{workload.suffix}", f"confluent produce{workload.suffix}", 0.80)
+        for workload in ENCRYPTED
+    ),
 )
 CONSUME_GOALS = (
     Goal("pyk poll", "confluent poll", 0.60),
@@ -101,6 +122,11 @@ CONSUME_GOALS = (
     Goal("pyk async for", "aiokafka async for", 0.25),
     Goal("pyk columns", "confluent consume", 0.25),
     Goal("pyk iterate, plain Python", "kafka-python iterate", 0.50),
+    *(
+        Goal(f"{case}{workload.suffix}", f"{peer}{workload.suffix}", 0.80)
+        for workload in ENCRYPTED
+        for case, peer in ENCRYPTED_CONSUMERS.items()
+    ),
 )
 
 

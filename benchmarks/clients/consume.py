@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 from benchmarks.clients.meter import Meter, arguments
+from benchmarks.clients.tls import confluent_tls, pyk_tls
 
 PARTITIONS = 6
 BATCH = 1_000
@@ -25,6 +26,7 @@ class Run:
         self.bootstrap: str = options.bootstrap
         self.topic: str = options.topic
         self.records: int = options.records
+        self.cafile: str | None = options.cafile
         self._meter = Meter()
         self._first = 0
 
@@ -43,6 +45,10 @@ def pyk_partitions(run: Run) -> list[Any]:
     from pyk.clients import TopicPartition
 
     return [TopicPartition(run.topic, partition) for partition in range(PARTITIONS)]
+
+
+def pyk_config(run: Run) -> dict[str, Any]:
+    return {"auto_offset_reset": "earliest", **pyk_tls(run.cafile)}
 
 
 def _iterate(run: Run, consumer: Any) -> None:
@@ -74,7 +80,7 @@ async def _async_iterate(run: Run, consumer: Any) -> None:
 def _pyk_poll(run: Run, max_records: int) -> None:
     from pyk.clients import Consumer
 
-    with Consumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
+    with Consumer(run.bootstrap, **pyk_config(run)) as consumer:
         consumer.assign(pyk_partitions(run))
         while not (batch := consumer.poll(10, 1)):
             pass
@@ -97,7 +103,7 @@ def pyk_batches(run: Run) -> None:
 def pyk_iterate(run: Run) -> None:
     from pyk.clients import Consumer
 
-    with Consumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
+    with Consumer(run.bootstrap, **pyk_config(run)) as consumer:
         consumer.assign(pyk_partitions(run))
         _iterate(run, consumer)
 
@@ -106,7 +112,7 @@ def pyk_columns(run: Run) -> None:
     from pyk.clients import Consumer
 
     columns = ["offset", "value"]
-    with Consumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
+    with Consumer(run.bootstrap, **pyk_config(run)) as consumer:
         consumer.assign(pyk_partitions(run))
         while not (batch := consumer.poll(10, 1)):
             pass
@@ -120,7 +126,7 @@ def pyk_columns(run: Run) -> None:
 async def pyk_async_for(run: Run) -> None:
     from pyk.clients import AsyncConsumer
 
-    async with AsyncConsumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
+    async with AsyncConsumer(run.bootstrap, **pyk_config(run)) as consumer:
         await consumer.assign(pyk_partitions(run))
         await _async_iterate(run, consumer)
 
@@ -135,6 +141,7 @@ def _confluent_consumer(run: Run) -> Any:
             "enable.auto.commit": False,
             "fetch.queue.backoff.ms": 5,
             "queued.min.messages": 1_000_000,
+            **confluent_tls(run.cafile),
         }
     )
     partitions = range(PARTITIONS)

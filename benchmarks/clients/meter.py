@@ -52,6 +52,7 @@ def arguments(description: str, cases: list[str]) -> argparse.Namespace:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--value-bytes", type=int, default=VALUE_BYTES)
     parser.add_argument("--compression", default="none")
+    parser.add_argument("--cafile", help="the broker's certificate authority: use TLS")
     return parser.parse_args()
 
 

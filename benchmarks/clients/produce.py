@@ -11,6 +11,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from benchmarks.clients.meter import Meter, arguments, values
+from benchmarks.clients.tls import confluent_tls, pyk_tls
 
 LINGER_MS = 5
 BATCH_BYTES = 512 * 1024
@@ -27,6 +28,7 @@ class Run:
         self.topic: str = options.topic
         self.records: int = options.records
         self.compression: str = options.compression
+        self.cafile: str | None = options.cafile
         self._values = values(options.value_bytes)
         self._meter = Meter()
 
@@ -47,6 +49,7 @@ def pyk_config(run: Run) -> dict[str, Any]:
         "batch_size": BATCH_BYTES,
         "buffer_memory": MEMORY_BYTES,
         "compression_type": run.compression,
+        **pyk_tls(run.cafile),
     }
 
 
@@ -140,6 +143,7 @@ def _confluent_producer(run: Run) -> Any:
             "queue.buffering.max.messages": 1_000_000,
             "compression.type": run.compression,
             "enable.idempotence": True,
+            **confluent_tls(run.cafile),
         }
     )
 

@@ -25,7 +25,8 @@ from typing import Any
 import attrs
 from build_extensions import stale_modules
 
-from benchmarks.clients.__main__ import broker, loaded_form
+from benchmarks.clients.__main__ import loaded_form
+from benchmarks.clients.tls import Addresses, broker
 from benchmarks.latency import acknowledge, transact, travel
 from benchmarks.latency.comparison import (
     ACKNOWLEDGE,
@@ -160,12 +161,12 @@ def refuse_plain_form() -> None:
 
 
 @contextmanager
-def apache_broker() -> Iterator[str]:
+def apache_broker() -> Iterator[Addresses]:
     if why := apache_kafka.missing():
         raise SystemExit(why)
     apache_kafka.fetch()
     with apache_kafka.ApacheKafka(jvm_options=()) as node:
-        yield node.bootstrap
+        yield Addresses(node.bootstrap)
 
 
 def main() -> None:
@@ -181,8 +182,8 @@ def main() -> None:
     refuse_plain_form()
     wanted = options.clients.split(",") if options.clients else None
     is_apache = options.broker == "apache"
-    with apache_broker() if is_apache else broker(options.bootstrap) as bootstrap:
-        bench = Bench(bootstrap, options.records)
+    with apache_broker() if is_apache else broker(options.bootstrap) as addresses:
+        bench = Bench(addresses.plain, options.records)
         measurements = {
             ACKNOWLEDGE: (bench.acknowledge, acknowledge.CASES),
             BUSY: (bench.acknowledge_busy, acknowledge.CASES),
