@@ -135,6 +135,28 @@ async def test_an_abort_drops_what_was_not_sent_and_says_so(version):
     assert cluster.aborted == []
 
 
+@pytest.mark.parametrize("call", ["commit_transaction", "prepare_transaction"])
+@pytest.mark.parametrize("seconds", [0.4, 5])
+@BOTH
+@virtual_time
+async def test_closing_aborts_a_transaction_whose_records_are_not_written_in_time(
+    version, seconds, call
+):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"written", partition=0)
+        cluster.on(ProduceRequest, cluster.refuse(ErrorCode.NOT_ENOUGH_REPLICAS))
+        await producer.send("orders", b"stuck", partition=1)
+        ending = asyncio.ensure_future(getattr(producer, call)())
+        await asyncio.sleep(0.1)
+        await producer.close(timeout=seconds)
+
+        with pytest.raises(TransactionAbortedError):
+            await ending
+
+    assert cluster.ends == [False]
+
+
 @BOTH
 @virtual_time
 async def test_closing_aborts_the_open_transaction(version):

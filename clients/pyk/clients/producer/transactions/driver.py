@@ -13,6 +13,7 @@ from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
     KafkaError,
+    KafkaTimeoutError,
     StateError,
     TransactionAbortableError,
     TransactionAbortedError,
@@ -52,6 +53,9 @@ SEND_OFFSETS = "send_offsets_to_transaction"
 COMMIT = "commit_transaction"
 ABORT = "abort_transaction"
 PREPARE = "prepare_transaction"
+
+# How much of the time to close is left for the abort of a transaction that is not committed in it.
+ABORT_SECONDS = 1.0
 
 
 class TransactionDriver:
@@ -200,11 +204,10 @@ class TransactionDriver:
 
         A prepared transaction stays: it is for somebody else to end.
         """
-        seconds = self._seconds(timeout)
-        deadline = self._client.clock.now() + seconds
+        deadline = self._client.clock.now() + self._seconds(timeout)
         try:
             if self._operation is not None:
-                await self._operation.wait(seconds)
+                await self._finish(self._operation, deadline)
         except KafkaError as error:
             log.info("A call was given up when the producer was closed: %s", error)
         self._operation = None
@@ -217,6 +220,16 @@ class TransactionDriver:
                 "The open transaction of %r was not aborted before the producer was closed; the "
                 "brokers abort it: %s", self.state.transactional_id, error
             )  # fmt: skip
+
+    async def _finish(self, operation: Operation, deadline: float) -> None:
+        """Wait for a call; one that an abort can still replace leaves time for that."""
+        left = deadline - self._client.clock.now()
+        if self._can_be_given_up(ABORT):
+            with contextlib.suppress(KafkaTimeoutError):
+                await operation.wait(left - min(left / 4, ABORT_SECONDS))
+            if operation.is_over or self._can_be_given_up(ABORT):
+                return
+        await operation.wait(max(0.0, deadline - self._client.clock.now()))
 
     def give_up(self) -> None:
         """Learn that the producer is closed: nothing more is done about the transaction."""
