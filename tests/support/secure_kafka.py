@@ -24,11 +24,12 @@ NUMBERS = {ScramMechanism.SCRAM_SHA_256: 1, ScramMechanism.SCRAM_SHA_512: 2}
 class SecureKafka(ApacheKafka):
     """Listeners SSL, MTLS, SASL_PLAINTEXT and SASL_SSL beside the plain one.
 
-    ``alice`` logs in by PLAIN, ``bob`` by SCRAM; sessions last 1.5 seconds.
+    ``alice`` logs in by PLAIN, ``bob`` by SCRAM; sessions last ``session_ms``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session_ms: int = 1500) -> None:
         super().__init__()
+        self._session_ms = session_ms
         self._certificates = tempfile.TemporaryDirectory()
         self.authority = Authority(Path(self._certificates.name))
         self.server_file = self.authority.write_for_java(
@@ -74,7 +75,7 @@ class SecureKafka(ApacheKafka):
             mine[name] += f",{added}"
         mine["listener.security.protocol.map"] += f",{protocols}"
         mine |= {
-            "connections.max.reauth.ms": "1500",
+            "connections.max.reauth.ms": str(self._session_ms),
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(self.server_file),

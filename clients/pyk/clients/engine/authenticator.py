@@ -42,13 +42,18 @@ class Authenticator:
         """
         try:
             async with asyncio.timeout(timeout):
-                lifetime = await self._log_in(connection)
+                asked_at, lifetime = await self._log_in(connection)
         finally:
             connection.is_paused = False
-        connection.session_began(lifetime, self._random.random())
+        connection.session_began(asked_at, lifetime, self._random.random())
 
-    async def _log_in(self, connection: Connection) -> float:
-        """Return how many seconds the session holds, 0.0 if there is no limit."""
+    async def _log_in(self, connection: Connection) -> tuple[float, float]:
+        """Return when the last token was sent, and how many seconds the session holds, 0.0 if
+        there is no limit.
+
+        The session begins before the answer is here, which may be late: so count from the token.
+        """
+        asked_at = self._clock.now()
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
         login = log_in(self.credentials, nonce, str(connection.node))
@@ -56,6 +61,7 @@ class Authenticator:
         try:
             while True:
                 if not isinstance(step, Work):
+                    asked_at = self._clock.now()
                     step = login.send(await self._answer(connection, step))
                     continue
                 try:
@@ -72,7 +78,7 @@ class Authenticator:
             self.credentials.mechanism,
             f"{lifetime:g} s" if lifetime else "as long as the connection lasts",
         )
-        return lifetime
+        return asked_at, lifetime
 
     async def _answer(self, connection: Connection, request: Message) -> Any:
         """Return the response to a request of the login, which goes before all that waits."""

@@ -209,14 +209,14 @@ class Connection:
         if not expects_response(message):
             pending.settle(None)
 
-    def session_began(self, lifetime: float, chance: float) -> None:
-        """Take note that a session holds for ``lifetime`` seconds from now, 0.0 without a limit.
+    def session_began(self, at: float, lifetime: float, chance: float) -> None:
+        """Take note that a session holds for ``lifetime`` seconds, 0.0 without a limit.
 
         ``chance`` is from 0 to 1: so that clients do not come back to a broker all at once.
         """
         part = EARLIEST_LOGIN + (LATEST_LOGIN - EARLIEST_LOGIN) * chance
         has_end = 0.0 < lifetime < LONGEST_SESSION
-        self.authenticate_at = self._now() + lifetime * part if has_end else NEVER
+        self.authenticate_at = at + lifetime * part if has_end else NEVER
 
     async def drain(self) -> None:
         """Wait until the broker has taken enough of what was written, or is gone."""

@@ -92,7 +92,8 @@ class MetadataSource:
                 found += error.attempts
             elif error is not None:
                 progress.stage = Stage.METADATA
-                is_cut_off = isinstance(error, NodeDisconnectedError)
+                uses_sasl = self._shared.config.uses_sasl
+                is_cut_off = isinstance(error, NodeDisconnectedError) and not uses_sasl
                 found.append(progress.failed(str(error), CUT_OFF if is_cut_off else ""))
             else:
                 hint = SILENCE[progress.stage]

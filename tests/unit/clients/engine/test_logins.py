@@ -177,6 +177,18 @@ def test_a_broker_that_stops_in_the_middle_of_a_login(deviation: Any, request_cl
 
 
 @virtual_time
+async def test_a_broker_that_closes_after_a_login_does_not_want_another_one() -> None:
+    async with guarded() as (cluster, broker, client):
+        cluster.on(MetadataRequest, CLOSE)
+
+        with pytest.raises(BootstrapError) as caught:
+            await client.start()
+
+        assert broker.logins
+        assert "give security_protocol" not in str(caught.value)
+
+
+@virtual_time
 async def test_a_token_of_a_hostile_size_ends_the_login() -> None:
     async with guarded() as (_, broker, client):
         broker.answers = lambda _: SaslAuthenticateResponse(auth_bytes=b"x" * 600_000)

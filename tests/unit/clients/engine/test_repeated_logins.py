@@ -33,8 +33,8 @@ LOGIN = (SaslHandshakeRequest, SaslAuthenticateRequest)
 class Guarded:
     """A cluster whose sessions end after ``lifetime`` seconds, and a client that is let in."""
 
-    def __init__(self, lifetime: float, **options: Any) -> None:
-        self.cluster = ScriptedCluster(MemoryNetwork(latency=0.02))
+    def __init__(self, lifetime: float, latency: float = 0.02, **options: Any) -> None:
+        self.cluster = ScriptedCluster(MemoryNetwork(latency=latency))
         self.broker = SaslBroker({"alice": "secret"}, session_lifetime_ms=int(lifetime * 1000))
         self.broker.serve(self.cluster)
         self._options = options
@@ -102,6 +102,18 @@ async def test_a_login_comes_at_85_to_95_percent_of_the_session() -> None:
 
         first, second, *_ = (one.at for one in cluster.requests(SaslHandshakeRequest))
         assert 85 <= second - first <= 95.1
+
+
+@virtual_time
+async def test_a_login_comes_in_time_also_if_the_answer_to_the_last_one_was_late() -> None:
+    async with Guarded(lifetime=10, latency=0.4) as (cluster, _, client):
+        await load(client, 60)
+
+        logins = cluster.requests(SaslAuthenticateRequest)[1::2]
+        ends = [one.at + 10 for one in logins]
+        assert len(ends) > 5
+        begun = [one.at for one in cluster.requests(SaslHandshakeRequest)[1:]]
+        assert all(again < end for end, again in zip(ends, begun, strict=False))
 
 
 @virtual_time
