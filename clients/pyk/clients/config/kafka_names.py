@@ -10,7 +10,7 @@ STORES = "the contents of a file tell its format"
 VERSIONS = "ssl_enabled_protocols has the versions"
 OPENSSL = "TLS is that of Python and OpenSSL"
 KERBEROS = "for Kerberos, which this release does not have"
-OAUTH = "for tokens that are fetched, which this release does not do"
+BROKERS = "brokers validate tokens"
 METRICS = "pyk has no metric reporters; call stats()"
 BUFFERS = "the operating system sizes the buffers of sockets"
 JAVA_CLASS = "names a Java class, which Python cannot run"
@@ -24,7 +24,7 @@ _NAMES = {
     "pyk sends no metrics to brokers": "enable.metrics.push",
     "pyk takes values literally and replaces no ${…}": "config.providers",
     JAVA_CLASS: """interceptor.classes sasl.client.callback.handler.class
-        sasl.login.callback.handler.class sasl.login.class security.providers""",
+        sasl.login.class security.providers""",
     "pyk asks brokers, not controllers": "bootstrap.controllers",
     "group_protocol is classic": "group.remote.assignor",
     SHARE_GROUPS: "share.acknowledgement.mode share.acquire.mode",
@@ -52,28 +52,13 @@ _NAMES = {
         sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter
         sasl.kerberos.ticket.renew.window.factor
         """,
-    OAUTH: """
-        sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
-        sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
-        sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
-        sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms
-        sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
-        sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
-        sasl.oauthbearer.assertion.claim.jti.include
-        sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
-        sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
-        sasl.oauthbearer.assertion.private.key.passphrase
-        sasl.oauthbearer.assertion.template.file
-        sasl.oauthbearer.client.credentials.client.id
-        sasl.oauthbearer.client.credentials.client.secret
+    BROKERS: """
         sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
-        sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode
-        sasl.oauthbearer.jwks.endpoint.refresh.ms
+        sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
         sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
-        sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
-        sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name
-        sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
+        sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name
+        sasl.oauthbearer.sub.claim.name
         """,
 }
 

@@ -29,6 +29,8 @@ ALIASES = {
     "rebalance_timeout_ms": "max_poll_interval_ms",
     "request_required_acks": "acks",
     "sasl_mechanisms": "sasl_mechanism",
+    "sasl_oauthbearer_client_id": "sasl_oauthbearer_client_credentials_client_id",
+    "sasl_oauthbearer_client_secret": "sasl_oauthbearer_client_credentials_client_secret",
     "servers": "bootstrap_servers",
     "socket_timeout_ms": "request_timeout_ms",
     "ssl_ca_location": "ssl_cafile",
@@ -49,6 +51,11 @@ NEEDLESS = {
     "logger": "pyk logs with logging, under the name 'pyk'",
     "message_send_max_retries": "a record is retried until delivery_timeout_ms is over",
     "on_delivery": "it is an argument of send, record by record",
+    "oauth_cb": "give auth=Oauth(function)",
+    "sasl_oauth_token_provider": "give auth=Oauth(function)",
+    "sasl_oauthbearer_config": "give auth=Oauth(function)",
+    "sasl_oauthbearer_extensions": "write extension_NAME in sasl_jaas_config",
+    "sasl_oauthbearer_method": "a token endpoint is asked where its URL is given",
     "stats_cb": "call stats()",
     "ssl_check_hostname": "give ssl_endpoint_identification_algorithm='' to check no host names",
     "statistics_interval_ms": "call stats()",
@@ -57,7 +64,7 @@ NEEDLESS = {
 
 # What kafka-python and aiokafka call options that this release does not have: "did you mean" would
 # not help.
-NOT_THERE_YET = ("sasl_oauth_", "sasl_kerberos_", "interceptors")
+NOT_THERE_YET = ("sasl_kerberos_", "interceptors")
 
 
 def explain_unknown(name: str, known: Collection[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from pyk.clients.config.oauth_options import OauthOptions
 from pyk.clients.config.option import Option, option, options_of
 from pyk.clients.config.security_values import (
     CredentialsObject,
@@ -49,7 +50,7 @@ LOGIN_MODULES = {
 
 
 @attrs.frozen(kw_only=True)
-class SecurityOptions:
+class SecurityOptions(OauthOptions):
     """The options of all clients that say how connections are secured."""
 
     security_protocol: str = option(
@@ -182,7 +183,15 @@ class SecurityOptions:
             return f"security_protocol is {self.security_protocol}"
         if is_tls and self.ssl_context is not None and name != "ssl_context":
             return OWN_CONTEXT
-        return None
+        return self._reason_unused_by_mechanism(name) if is_sasl else None
+
+    def _reason_unused_by_mechanism(self, name: str) -> str | None:
+        if name not in options_of(OauthOptions):
+            return None
+        if self.auth is not None:
+            return "auth has its own settings"
+        mechanism = self._mechanism(self._login_module())
+        return None if mechanism == "OAUTHBEARER" else f"sasl_mechanism is {mechanism}"
 
     def security_warnings(self) -> list[str]:
         """Return what is unsafe about these options."""
@@ -258,10 +267,7 @@ class SecurityOptions:
 
     def _credentials_of(self, mechanism: str, module: LoginModule | None) -> Credentials:
         if mechanism == "OAUTHBEARER":
-            raise ConfigurationError(
-                "sasl_mechanism='OAUTHBEARER' needs auth=Oauth(token) instead: this release does "
-                "not fetch tokens by itself"
-            )
+            return self.oauth({} if module is None else module.options)
         if mechanism not in ("PLAIN", *SCRAM):
             raise ConfigurationError(
                 f"sasl_mechanism={mechanism!r} is not supported in this release"

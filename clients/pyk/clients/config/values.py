@@ -7,6 +7,7 @@ option's name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
@@ -74,6 +75,26 @@ class OptionalInteger(Integer):
 
     def parse(self, given: object) -> int | None:  # type: ignore[override]
         return None if given is None else super().parse(given)
+
+
+@attrs.frozen
+class Fraction:
+    """A number in a range, both ends included."""
+
+    minimum: float
+    maximum: float
+
+    def parse(self, given: object) -> float:
+        try:
+            number = float(given) if isinstance(given, str | int | float) else math.nan
+        except ValueError:
+            number = math.nan
+        if isinstance(given, bool) or not self.minimum <= number <= self.maximum:
+            raise ValueError(f"is {given!r}, but must be {self.describe()}")
+        return number
+
+    def describe(self) -> str:
+        return f"{self.minimum} to {self.maximum}"
 
 
 @attrs.frozen

@@ -18,6 +18,7 @@ from pyk.clients.security.secret import Secret, secret_of
 from pyk.clients.security.token_answers import BEARER_TOKEN, TokenError
 from pyk.protocol.sasl import MalformedTokenError
 from pyk.protocol.sasl.json_web_tokens import encode_unsigned, json_object, to_base64url
+from pyk.runtime import allow_list
 
 ALGORITHMS = ("RS256", "ES256")
 INSTALL = "signing needs the package 'cryptography': install pyk-kafka[tls]"
@@ -137,6 +138,9 @@ def _raw(numbers: tuple[int, int]) -> bytes:
 
 def _read(path: str, what: str) -> bytes:
     try:
+        allow_list.check_file(path)
         return Path(path).read_bytes()
+    except ValueError as error:
+        raise TokenError(f"{what}, {path!r}, {error}") from None
     except OSError as error:
         raise TokenError(f"cannot read {what}, {path!r}: {error.strerror}") from None

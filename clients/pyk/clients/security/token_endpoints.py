@@ -23,7 +23,7 @@ from pyk.clients.security.tls_settings import TlsSettings
 from pyk.clients.security.token_answers import Token, TokenError, token_of
 from pyk.clients.security.token_life import RefreshWindow, Retries
 from pyk.clients.security.token_source import TokenSource
-from pyk.runtime import https
+from pyk.runtime import allow_list, https
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
 
@@ -40,9 +40,9 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 class TokenRequests:
     """How a token endpoint is asked.
 
-    ``ssl_cafile`` has the authorities to trust, in PEM or PKCS12, and ``ssl_context`` is used
-    instead where it is given. ``allow_http_on_loopback`` lets a test ask a server on this machine
-    without TLS. ``retries`` and ``window`` say when to ask again.
+    ``ssl_cafile`` has the authorities to trust, in PEM or PKCS12; ``ssl_context`` or ``tls`` are
+    used instead where they are given. ``allow_http_on_loopback`` lets a test ask a server on this
+    machine without TLS. ``retries`` and ``window`` say when to ask again.
     """
 
     connect_timeout_ms: int = 10_000
@@ -51,6 +51,7 @@ class TokenRequests:
     window: RefreshWindow = attrs.field(factory=RefreshWindow)
     ssl_cafile: str | None = None
     ssl_context: ssl.SSLContext | None = attrs.field(default=None, repr=False)
+    tls: TlsSettings | None = None
     allow_http_on_loopback: bool = False
 
     @property
@@ -62,13 +63,16 @@ class TokenRequests:
     def url(self, text: str) -> https.Url:
         """Return the address of an endpoint; raise :class:`ConfigurationError`."""
         try:
+            allow_list.check_url(text)
             return https.parse_url(text, allows_http_on_loopback=self.allow_http_on_loopback)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"the URL of the token endpoint {error}") from None
 
     def context(self) -> ssl.SSLContext:
         """Return what checks the endpoint's certificate; raise :class:`ConfigurationError`."""
-        return new_context(TlsSettings(context=self.ssl_context, trust_file=self.ssl_cafile))
+        return new_context(
+            self.tls or TlsSettings(context=self.ssl_context, trust_file=self.ssl_cafile)
+        )
 
 
 @attrs.define(eq=False)
@@ -80,12 +84,10 @@ class _TokenEndpoint:
     requests: TokenRequests = attrs.field(factory=TokenRequests, kw_only=True)
     _clock: Clock = attrs.field(factory=SystemClock, kw_only=True, repr=False)
     _url: https.Url = attrs.field(init=False, repr=False)
-    _context: ssl.SSLContext | None = attrs.field(init=False, repr=False)
     _source: TokenSource = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self._url = self.requests.url(self.token_url)
-        self._context = self.requests.context() if self._url.has_tls else None
         self._source = TokenSource(
             self._fetch,
             self.requests.window,
@@ -113,9 +115,12 @@ class _TokenEndpoint:
                 self._url,
                 body=urllib.parse.urlencode(form).encode(),
                 headers=HEADERS | headers,
-                context=self._context,
+                # Of the files as they are now; it is needed once in an hour or so.
+                context=self.requests.context() if self._url.has_tls else None,
                 limits=self.requests.limits,
             )
+        except ConfigurationError as error:
+            raise TokenError(f"no token of {self._url}: {error}") from None
         except https.HttpsError as error:
             raise TokenError(f"no token: {error}", is_retriable=error.is_retriable) from None
         return token_of(answer.status, answer.body, str(self._url), now, _writings(secrets))

@@ -313,7 +313,8 @@ def test_a_backoff_that_is_raised_above_its_maximum_is_constant() -> None:
         (ConsumerConfig, "group", "here it is called 'group_id'"),
         (ConsumerConfig, "fetch_wait_max_ms", "here it is called 'fetch_max_wait_ms'"),
         (ConsumerConfig, "ssl_ca_location", "here it is called 'ssl_cafile'"),
-        (AdminConfig, "sasl_oauth_token_provider", "this release of pyk does not have"),
+        (AdminConfig, "sasl_oauth_token_provider", "give auth=Oauth(function)"),
+        (ConsumerConfig, "interceptors", "this release of pyk does not have"),
         (
             ProducerConfig,
             "on_delivery",
