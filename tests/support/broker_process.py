@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import IO, Self
 
+from support.real_time import IN_TIME
+
 COMMAND = [sys.executable, "-m", "pyk.command_line", "broker"]
 
 
@@ -49,5 +51,5 @@ class BrokerProcess:
     def terminate(self) -> tuple[int, str, str]:
         """Ask it to end; return its exit status and the rest of its output."""
         self.process.terminate()
-        out, err = self.process.communicate(timeout=10)
+        out, err = self.process.communicate(timeout=IN_TIME)
         return self.process.returncode, out, err
