@@ -13,6 +13,8 @@ from pyk.runtime import slotted
 if TYPE_CHECKING:
     from pyk.reference_broker.security.authentication import SaslAuthentication
 
+    from .authorization.access import Access
+
 NO_OPERATIONS = -2147483648
 """The value for "not asked for" in fields of authorized operations."""
 
@@ -33,6 +35,8 @@ class RequestContext:
     """Who the client is."""
     sasl: SaslAuthentication | None = None
     """The authentication of the connection, None on a listener without SASL."""
+    access: Access | None = None
+    """What the client may do; None if there is no authorizer, and it may do everything."""
 
     def address_of(self, broker: BrokerImage) -> tuple[str, int] | None:
         """Return host and port to tell this client of a broker: those of the listener it uses.

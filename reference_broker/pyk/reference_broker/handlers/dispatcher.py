@@ -17,7 +17,10 @@ from .table import handler
 
 if TYPE_CHECKING:
     from pyk.reference_broker.network.connection import Connection
+    from pyk.reference_broker.security.authorizer import Authorizer
     from pyk.reference_broker.services import BrokerServices
+
+    from .authorization.access import Access
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,7 @@ class Dispatcher:
         self._services = services
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
+        authorizer = self._services.authorizer
         context = RequestContext(
             version=request.version,
             client_id=request.header.client_id or "",
@@ -37,8 +41,11 @@ class Dispatcher:
             listener=connection.listener,
             principal=connection.principal,
             sasl=connection.sasl,
+            access=None if authorizer is None else _access(authorizer, connection),
         )
         try:
+            if authorizer is not None:
+                return _handle_as_allowed(self._services, request, context)
             result: HandlerResult = handler(request.api_key)(self._services, request.body, context)
         except ConnectionClosedError:
             raise
@@ -76,3 +83,29 @@ class Dispatcher:
         if not request.expects_response:
             return None
         return error_response(request.api_key, request.body, code, request.response_version)
+
+
+def _access(authorizer: Authorizer, connection: Connection) -> Access:
+    from pyk.reference_broker.security.authorizer import Client
+
+    from .authorization.access import Access
+
+    return Access(authorizer, Client.of(connection.principal, connection.host))
+
+
+def _handle_as_allowed(
+    services: BrokerServices, request: Request, context: RequestContext
+) -> HandlerResult:
+    from .authorization.call import Call
+    from .authorization.rules import handle_as_allowed
+
+    assert context.access is not None
+    call = Call(
+        api_key=request.api_key,
+        services=services,
+        request=request.body,
+        context=context,
+        access=context.access,
+        handle=handler(request.api_key),
+    )
+    return handle_as_allowed(call)

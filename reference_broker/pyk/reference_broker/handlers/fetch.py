@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
     AbortedTransaction,
@@ -37,6 +38,9 @@ from pyk.runtime.timers import Moment
 from .context import RequestContext
 from .fetch_session import FetchContext, FetchedPartition, FetchSessions
 
+if TYPE_CHECKING:
+    from .authorization.access import Access
+
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
 UNKNOWN_OFFSET = -1
@@ -67,7 +71,7 @@ def fetch(services: FetchServices, request: FetchRequest, context: RequestContex
         what = services.fetch_sessions.begin(request, uses_topic_ids=uses_topic_ids, now=moment.now)
     except ApiError as error:
         return FetchResponse(error_code=error.code)
-    reader = _Reader(services, request, what, uses_topic_ids)
+    reader = _Reader(services, request, what, uses_topic_ids, context.access)
     found = reader.read()
     if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(found):
         return reader.response(found)
@@ -105,8 +109,10 @@ class _Reader:
         request: FetchRequest,
         what: FetchContext,
         uses_topic_ids: bool,
+        access: Access | None,
     ) -> None:
         self._services = services
+        self._access = access
         self._request = request
         self._what = what
         self._uses_topic_ids = uses_topic_ids
@@ -169,6 +175,8 @@ class _Reader:
 
     def _find(self, fetched: FetchedPartition) -> Partition:
         """Return the partition that is read; raise :class:`ApiError` if this broker has none."""
+        if self._access is not None:
+            self._check_access(fetched, self._access)
         if self._is_replica:
             # No replica but this one is assigned to any partition.
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -179,6 +187,15 @@ class _Reader:
             partition = self._services.replicas.get(name, fetched.asked.partition)
             fetched.partition = partition
         return partition
+
+    def _check_access(self, fetched: FetchedPartition, access: Access) -> None:
+        """Raise unless the client may read the topic, or acts for the cluster as a replica."""
+        if self._is_replica:
+            may = access.may_on_cluster(AclOperation.CLUSTER_ACTION)
+        else:
+            may = access.may(AclOperation.READ, ResourceType.TOPIC, self._topic_name(fetched))
+        if not may:
+            raise ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     def _topic_name(self, fetched: FetchedPartition) -> str:
         if not self._uses_topic_ids:

@@ -93,6 +93,10 @@ def _set_defaults(api_key: ApiKey, topics: list[Any]) -> None:
         for topic in topics:
             for partition in topic.partition_responses:
                 partition.base_offset = -1
+    elif api_key is ApiKey.DELETE_RECORDS:
+        for topic in topics:
+            for partition in topic.partitions:
+                partition.low_watermark = -1
     elif api_key is ApiKey.FETCH:
         for topic in topics:
             for partition in topic.partitions:
@@ -122,7 +126,7 @@ def split(api_key: ApiKey, request: Any, is_wanted: Callable[[Any, Any], bool]) 
     ``is_wanted`` is given a topic and one of its partitions.
     """
     side = SHAPES[api_key].request
-    wanted, others = _copy(request), _copy(request)
+    wanted, others = shallow_copy(request), shallow_copy(request)
     for half in (wanted, others):
         setattr(half, side.topics, [])
     for topic in getattr(request, side.topics):
@@ -133,7 +137,7 @@ def split(api_key: ApiKey, request: Any, is_wanted: Callable[[Any, Any], bool]) 
             (others, [partition for partition in partitions if partition not in chosen]),
         ):
             if part:
-                cut = _copy(topic)
+                cut = shallow_copy(topic)
                 setattr(cut, side.partitions, part)
                 getattr(half, side.topics).append(cut)
     return wanted, others
@@ -151,7 +155,8 @@ def _element(struct: Struct, name: str) -> Callable[..., Any]:
     return element
 
 
-def _copy(struct: Any) -> Any:
+def shallow_copy(struct: Any) -> Any:
+    """Return a struct with the same fields."""
     copied = type(struct)()
     for field in struct.fields:
         setattr(copied, field.name, getattr(struct, field.name))

@@ -88,7 +88,7 @@ def produce(
     """Append each partition's batch on its own; errors are per partition."""
     if request.acks not in (0, 1, ALL_REPLICAS):
         return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
-    producers = _transactional_producers(request)
+    producers = transactional_producers(request)
     if producers and request.transactional_id is None:
         # Kafka treats a missing id as one that no client may use.
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -184,7 +184,7 @@ def _refuse(request: ProduceRequest, code: ErrorCode) -> Message:
     return error_response(ApiKey.PRODUCE, request, code)
 
 
-def _transactional_producers(request: ProduceRequest) -> AbstractSet[tuple[int, int]]:
+def transactional_producers(request: ProduceRequest) -> AbstractSet[tuple[int, int]]:
     """Return the producer ids and epochs of the transactional batches: there should be one."""
     found: set[tuple[int, int]] = set()
     for topic in request.topic_data:

@@ -1,0 +1,62 @@
+"""What one client may do, as one request sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyk.protocol.acls import CLUSTER_NAME, AclOperation, ResourceType
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.security.authorizer import Authorizer, Client
+
+_OPERATIONS = {
+    ResourceType.TOPIC: "READ WRITE CREATE DELETE ALTER DESCRIBE DESCRIBE_CONFIGS ALTER_CONFIGS",
+    ResourceType.GROUP: "READ DELETE DESCRIBE DESCRIBE_CONFIGS ALTER_CONFIGS",
+    ResourceType.CLUSTER: "CREATE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS ALTER_CONFIGS "
+    "IDEMPOTENT_WRITE",
+}
+_OPERATIONS_OF = {
+    kind: [AclOperation[name] for name in names.split()] for kind, names in _OPERATIONS.items()
+}
+
+
+class Access:
+    """What a client may do. Each decision is made once, however often a request asks for it."""
+
+    def __init__(self, authorizer: Authorizer, client: Client) -> None:
+        self._authorizer = authorizer
+        self._client = client
+        self._decisions: dict[tuple[int, int, str], bool] = {}
+
+    def may(
+        self,
+        operation: AclOperation,
+        resource_type: ResourceType,
+        name: str,
+        *,
+        is_asked_for: bool = True,
+    ) -> bool:
+        """Return whether the client may do this; see :meth:`~.Authorizer.allows`."""
+        key = (operation, resource_type, name)
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self._decisions[key] = self._authorizer.allows(
+                self._client, operation, resource_type, name, is_asked_for=is_asked_for
+            )
+        return decision
+
+    def may_on_cluster(self, operation: AclOperation, *, is_asked_for: bool = True) -> bool:
+        """Return whether the client may do this to the cluster as a whole."""
+        return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME, is_asked_for=is_asked_for)
+
+    def may_on_any(self, operation: AclOperation, resource_type: ResourceType) -> bool:
+        """Return whether there may be a resource of a type that the client may do this to."""
+        return self._authorizer.allows_on_any(self._client, operation, resource_type)
+
+    def operations(self, resource_type: ResourceType, name: str) -> int:
+        """Return the bits of all operations on a resource that the client may do (KIP-430)."""
+        return sum(
+            1 << operation
+            for operation in _OPERATIONS_OF[resource_type]
+            if self.may(operation, resource_type, name, is_asked_for=False)
+        )
