@@ -168,6 +168,39 @@ def test_available_now_ends_in_front_of_an_open_transaction(topic: Transactional
     assert seen.counts == Counter(values(0, 10) + values(20, 30))
 
 
+def test_a_query_that_has_read_uncommitted_records_goes_on_with_committed_ones(
+    topic: TransactionalTopic,
+) -> None:
+    topic.commit(values(0, 10))
+    producer = topic.begin(values(10, 20))
+    seen = Seen()
+    topic.run(topic.stream(startingOffsets="earliest"), seen)
+    assert seen.counts == Counter(values(0, 20))
+
+    topic.commit(values(20, 30))
+    topic.run(topic.stream(**COMMITTED), seen)
+    assert seen.counts == Counter(values(0, 20))
+
+    producer.abort_transaction()
+    topic.abort(values(30, 40))
+    topic.run(topic.stream(**COMMITTED), seen)
+
+    assert seen.counts == Counter(values(0, 30))
+
+
+def test_an_ending_offset_behind_an_open_transaction_is_an_invalid_option(
+    topic: TransactionalTopic,
+) -> None:
+    topic.commit(values(0, 10))
+    topic.begin(values(10, 20))
+    ending = json.dumps({topic.name: {"0": 15}})
+
+    with pytest.raises(Exception, match=r"PYK_OPTION.*in front of the first open transaction"):
+        read(topic.batch(endingOffsets=ending, **COMMITTED))
+    committed = topic.batch(endingOffsets=ending, failOnDataLoss="false", **COMMITTED)
+    assert read(committed) == values(0, 10)
+
+
 def test_a_stream_has_no_lag_in_front_of_an_open_transaction(topic: TransactionalTopic) -> None:
     topic.commit(values(0, 10))
     topic.begin(values(10, 20))

@@ -26,6 +26,8 @@ class FakeCluster:
     times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
     commits: list[tuple[str, OffsetMap]] = attrs.field(factory=list)
     refuses_commits: bool = False
+    behind_open_transactions: dict[TopicPartition, int] = attrs.field(factory=dict)
+    """The ends of what is written, where ``ends`` are those of committed records."""
     on_latest: Callable[[], object] = lambda: None
     ids: dict[str, str] = attrs.field(factory=dict)
     closed: bool = False
@@ -47,6 +49,9 @@ class FakeCluster:
     def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         self.on_latest()
         return {one: self.ends[one] for one in partitions}
+
+    def written(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        return {one: self.behind_open_transactions.get(one, self.ends[one]) for one in partitions}
 
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
         return {one: self.times.get(one, {}).get(time) for one, time in timestamps_ms.items()}

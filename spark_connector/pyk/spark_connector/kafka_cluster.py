@@ -99,6 +99,12 @@ class KafkaCluster:
         self._highest.update(ends)
         return ends
 
+    def written(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        """Return the end of each partition, behind transactions that are open, too."""
+        times = dict.fromkeys(partitions, OffsetSpec.LATEST)
+        found = self._ask("the ends", lambda: self._admin.list_offsets(times, read_committed=False))
+        return {one: listed.offset for one, listed in found.items() if listed is not None}
+
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
         """Return the first offset whose timestamp is not before a time, None if there is none."""
         found = self._ask("offsets for times", lambda: self._list(timestamps_ms))

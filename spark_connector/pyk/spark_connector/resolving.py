@@ -35,6 +35,9 @@ class Cluster(Protocol):
     def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         """Return the end of each partition, or its last stable offset for ``read_committed``."""
 
+    def written(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        """Return the end of each partition, behind transactions that are open, too."""
+
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
         """Return the first offset whose timestamp is not before a time, None if there is none."""
 
@@ -72,7 +75,10 @@ def reachable(offsets: OffsetMap, option: str, cluster: Cluster, *, fail: bool) 
         if ends.get(one, offsets[one]) < offsets[one]
     )
     if beyond and fail:
-        raise OptionError(f"{beyond}; -1 means the current end")
+        raise OptionError(
+            f"{beyond}; -1 means the current end, with read_committed that of the records in front "
+            "of the first open transaction"
+        )
     if beyond:
         log.warning("Reading up to the current end, since failOnDataLoss is false: %s", beyond)
     return {one: min(offset, ends.get(one, offset)) for one, offset in offsets.items()}

@@ -84,7 +84,8 @@ class StreamPlanner:
         self._commit(begin.offsets)
         latest = self._fetch_latest() if self._target is None else self._target
         known = _without(begin.offsets, recreated(begin.topic_ids, latest.topic_ids))
-        end = self._admitted(known, latest.offsets) if limited else latest.offsets
+        ends = self._without_way_back(known, latest.offsets)
+        end = self._admitted(known, ends) if limited else ends
         topic_ids = _of_topics({**begin.topic_ids, **latest.topic_ids}, end)
         if self._initial is not None and begin == self._initial:
             # Batch 0, which Spark runs and logs even if it is empty.
@@ -149,6 +150,21 @@ class StreamPlanner:
         offsets = self._cluster.latest(self._cluster.partitions())
         self._latest = StreamOffset(offsets, None, self._cluster.topic_ids())
         return self._latest
+
+    def _without_way_back(self, start: OffsetMap, latest: OffsetMap) -> OffsetMap:
+        """Return the ends, but none before ``start`` where records are read committed from now on.
+
+        A query that has read uncommitted records is beyond an open transaction. It must not read
+        them twice; it goes on once the transaction has ended.
+        """
+        ahead = [one for one, end in latest.items() if end < start.get(one, end)]
+        if not ahead:
+            return latest
+        written = self._cluster.written(ahead)
+        return {
+            **latest,
+            **{one: start[one] for one in ahead if start[one] <= written.get(one, -1)},
+        }
 
     def _admitted(self, start: OffsetMap, latest: OffsetMap) -> OffsetMap:
         new = latest.keys() - start.keys()

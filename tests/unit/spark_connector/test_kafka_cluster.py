@@ -239,6 +239,14 @@ def test_a_read_committed_query_ends_at_the_last_stable_offset() -> None:
     assert admin.read_committed
 
 
+def test_what_is_written_includes_open_transactions() -> None:
+    admin = FakeAdmin({"a": [5]})
+    options = {"subscribe": "a", "kafka.isolation.level": "read_committed"}
+
+    assert Harness(admin, **options).cluster.written([A0]) == {A0: 5}
+    assert admin.read_committed is False
+
+
 def test_an_end_offset_that_went_back_is_requested_again() -> None:
     admin = FakeAdmin({"a": [5]})
     harness = Harness(admin)

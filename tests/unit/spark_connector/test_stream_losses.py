@@ -48,6 +48,45 @@ class TestLoss:
         assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 1, 0, 3)]
 
 
+class TestOpenTransactions:
+    """A query that has read uncommitted records, and reads committed ones from now on."""
+
+    def test_it_does_not_go_back_to_an_open_transaction(self) -> None:
+        cluster = FakeCluster({A0: 20, A1: 7}, behind_open_transactions={A0: 40})
+        stream = planner(cluster)
+
+        end = stream.latest_offset({"a": {"0": 30, "1": 5}})
+
+        assert end == {"a": {"0": 30, "1": 7}}
+        assert stream.latest_offset(end) == end
+
+    def test_it_goes_on_once_the_transaction_has_ended(self) -> None:
+        cluster = FakeCluster({A0: 20}, behind_open_transactions={A0: 40})
+        stream = planner(cluster)
+        start = {"a": {"0": 30}}
+        assert stream.latest_offset(start, limited=False) == start
+
+        cluster.ends[A0] = 41
+        end = stream.latest_offset(start)
+
+        assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 0, 30, 41)]
+
+    def test_all_that_is_available_now_is_nothing_until_then(self) -> None:
+        stream = planner(FakeCluster({A0: 20}, behind_open_transactions={A0: 40}))
+        stream.prepare_available_now()
+
+        assert stream.latest_offset({"a": {"0": 30}}) == {"a": {"0": 30}}
+
+    def test_a_log_that_is_shorter_than_what_was_read_is_a_loss(self) -> None:
+        stream = planner(FakeCluster({A0: 20}, behind_open_transactions={A0: 25}))
+        start = {"a": {"0": 30}}
+
+        end = stream.latest_offset(start)
+
+        with pytest.raises(DataLossError, match="ends at offset 20, before 30"):
+            stream.partitions(start, end)
+
+
 class TestRecreatedTopics:
     """A topic that was deleted and created again is another topic, whatever its offsets are."""
 
