@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 from types import ModuleType
@@ -190,6 +191,18 @@ def test_a_hot_module_is_compiled_beside_its_source(tmp_path: Path) -> None:
 
     assert compiled.parent == source.parent
     assert stale_modules(tmp_path) == []
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.skipif(sys.platform != "linux", reason="other linkers write the time")
+def test_a_compiled_module_is_the_same_bytes_in_every_folder(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "another"]
+    for folder in folders:
+        make_project(folder)
+        build_extensions.compile_in_place(folder)
+
+    first, second = (build_extensions.compiled_files(folder)[0] for folder in folders)
+    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -14,10 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("runtime", "protocol", "clients", "reference_broker", "spark_connector", "command_line")
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the tree, as on a machine without a compiler."""
-    folder = tmp_path_factory.mktemp("wheel")
+BUILT = {".so", ".pyd", ".c", ".pyc"}
+SHIPPED = {".py", ".pyx", ".pxd", ".tsv", ".typed"}
+METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
+
+
+def build(folder: Path) -> Path:
+    """Build a wheel from a copy of the tree, as on a machine without a compiler."""
     tree = folder / "tree"
     files = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -34,6 +37,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     (built,) = folder.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("wheel"))
 
 
 def names(wheel: Path) -> list[str]:
@@ -59,20 +67,26 @@ def test_pyk_stays_a_namespace_package(wheel: Path) -> None:
 
 
 def test_the_wheel_has_no_other_files(wheel: Path) -> None:
-    allowed = (*(f"pyk/{part}/" for part in PARTS), "pyspark_pyk.py", "pyk_kafka-")
+    parts = tuple(f"pyk/{part}/" for part in PARTS)
+    others = [name for name in names(wheel) if not name.startswith(parts)]
 
-    assert [name for name in names(wheel) if not name.startswith(allowed)] == []
-    assert [name for name in names(wheel) if name.endswith((".c", ".so", ".html"))] == []
+    assert {Path(name).suffix for name in names(wheel) if name.startswith(parts)} == SHIPPED
+    assert {name.split(".dist-info/")[-1] for name in others} == {"pyspark_pyk.py", *METADATA}
 
 
 def test_every_file_of_the_parts_is_in_the_wheel(wheel: Path) -> None:
-    built = {".so", ".pyd", ".c", ".pyc"}
     expected = {
         str(path.relative_to(ROOT / part))
         for part in PARTS
         for path in (ROOT / part / "pyk").rglob("*")
-        if path.is_file() and path.suffix not in built
+        if path.is_file() and path.suffix not in BUILT
     }
 
-    assert {Path(name).suffix for name in expected} >= {".py", ".pyx", ".pxd", ".tsv", ".typed"}
     assert expected - set(names(wheel)) == set()
+
+
+def test_two_builds_of_the_wheel_are_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    again = build(tmp_path)
+
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
