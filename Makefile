@@ -8,13 +8,14 @@ BIN       := .venv/bin
 INSTALLED := .venv/.installed
 PEERS     := .venv/.peers
 FUZZER    := .venv/.fuzzer
+AUDITORS  := .venv/.auditors
 WORKERS   ?= auto
 MINUTES   ?= 10
 SEED      ?= 1
 BROKER    ?= reference
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance bench lint types native docs requirements fuzz chaos clean
+.PHONY: help demo test conformance bench lint types native docs audit sbom requirements fuzz chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -62,12 +63,21 @@ docs: $(INSTALLED) ## write the reference of messages again; run every snippet o
 	PYTHONPATH=tests $(BIN)/python -m docs.message_pages
 	$(BIN)/pytest tests/docs
 
+audit: $(INSTALLED) $(AUDITORS) ## bandit on the code; known vulnerabilities of what requirements/ pins
+	@.ci/audit || test $$? = 3
+
+sbom: $(INSTALLED) $(AUDITORS) ## build the wheel, and list what is installed with it as CycloneDX in dist/
+	@.ci/sbom
+
 requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --extra peers --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -c requirements/dev.txt -o requirements/peers.txt
+	$(BIN)/uv pip compile pyproject.toml --extra audit --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
+	  -c requirements/dev.txt -o requirements/audit.txt
 	$(BIN)/uv pip compile pyproject.toml --extra fuzz --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -c requirements/dev.txt -o requirements/fuzz.txt
@@ -92,6 +102,11 @@ $(INSTALLED): requirements/dev.txt pyproject.toml
 $(PEERS): $(INSTALLED) requirements/peers.txt
 	@echo "== set-up: other people's clients"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+	@touch $@
+
+$(AUDITORS): $(INSTALLED) requirements/audit.txt
+	@echo "== set-up: bandit, pip-audit and the tool of CycloneDX"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.txt
 	@touch $@
 
 # Not every system and Python has a wheel of atheris; without it, `make fuzz` says so and goes on.

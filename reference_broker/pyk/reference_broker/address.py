@@ -6,7 +6,7 @@ import re
 
 PORTS = range(1, 65_536)
 # A broker that listens on all addresses of its machine: nothing that a client could connect to.
-WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104
+WILDCARDS = frozenset({"0.0.0.0", "::"})  # nosec B104  # noqa: S104
 
 ADDRESS = re.compile(r"(\[[\w.:%]+\]|[^\s:/\[\]]+)(?::(\d+))?", re.ASCII)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .config import BrokerConfig
 
 PLAINTEXT = "PLAINTEXT"
-ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - what an empty host means in Kafka
+ALL_ADDRESSES = "0.0.0.0"  # nosec B104  # noqa: S104 - what an empty host means in Kafka
 _LISTENER = re.compile(r"([^:/\s]+)://\[?([^\s/\[\],]*)\]?:([0-9]{1,5})", re.ASCII)
 _MAP = "listener.security.protocol.map"
 

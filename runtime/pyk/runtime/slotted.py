@@ -204,7 +204,7 @@ def _compile_init(cls: type, kw_only: bool, is_frozen: bool) -> Callable[..., No
 def _compiled(text: str, class_name: str, names: dict[str, Any]) -> Callable[..., None]:
     filename = f"<pyk init of {class_name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), names)  # noqa: S102 - written from our own fields
+    exec(compile(text, filename, "exec"), names)  # nosec B102  # noqa: S102 - written from our own fields
     init: Callable[..., None] = names["__init__"]
     init.__qualname__ = f"{class_name}.__init__"
     return init

@@ -68,7 +68,7 @@ def java_version(home: Path) -> int | None:
 
 def _version_output(java: Path) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - a path of our own making
+        done = subprocess.run(  # nosec B603  # noqa: S603 - a path of our own making
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
