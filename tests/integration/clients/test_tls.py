@@ -22,7 +22,11 @@ from pyk.clients.errors import (
     KafkaError,
     SslAuthenticationError,
 )
+from pyk.clients.security.tls import new_context
+from pyk.clients.security.tls_settings import TlsSettings
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.reference_broker.config import ListenerConfig
+from pyk.reference_broker.security.tls import client_context
 from pyk.runtime.network import Address, SystemNetwork
 from support.certificates import (
     LONG_AGO,
@@ -233,6 +237,13 @@ async def test_a_tls_listener_is_named_by_a_client_without_tls(
 
     assert isinstance(error, BootstrapError)
     assert "a TLS listener closes connections like this" in str(error)
+
+
+def test_no_side_begins_a_new_handshake_on_a_connection_in_use() -> None:
+    context = new_context(TlsSettings())
+    broker = client_context(ListenerConfig())
+
+    assert context.options & broker.options & ssl.OP_NO_RENEGOTIATION
 
 
 # -- the certificate of the client -----------------------------------------------------------------

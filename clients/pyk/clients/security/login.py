@@ -29,6 +29,7 @@ from pyk.clients.security.exchange import Credentials, CredentialsError, Login, 
 from pyk.protocol.errors import EncodeError, ErrorCode
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from pyk.protocol.sasl import SaslTokenError
+from pyk.runtime.secret import HIDDEN, Secret
 
 E = TypeVar("E", bound=AuthenticationError)
 
@@ -79,8 +80,8 @@ def _check_mechanism(credentials: Credentials, response: Any, server: str) -> No
         )
     if response.error_code != ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         raise error_for(response.error_code)
-    offered = [_printable(name) for name in response.mechanisms[:MOST_MECHANISMS]]
-    has = f"it has {', '.join(offered)}" if offered else "it names none"
+    offered = _printable(", ".join(response.mechanisms[:MOST_MECHANISMS]))
+    has = f"it has {offered}" if offered else "it names none"
     raise _with_facts(
         UnsupportedSaslMechanismError(
             f"{server} does not have the SASL mechanism {credentials.mechanism}: {has}; give "
@@ -94,7 +95,7 @@ def _check_answer(credentials: Credentials, response: Any, server: str) -> None:
     if response.error_code == ErrorCode.NONE:
         return
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
-    said = _printable(response.error_message or "it gives no reason")
+    said = _printable(_hiding(credentials, response.error_message or "it gives no reason"))
     name = "" if response.error_code == code else f"{error_for(response.error_code)}: "
     raise _refused(credentials, server, f"{name}{said}")
 
@@ -121,6 +122,14 @@ def _refused(credentials: Credentials, server: str, said: str) -> SaslAuthentica
 def _with_facts(error: E, credentials: Credentials) -> E:
     error.mechanism, error.principal = credentials.mechanism, credentials.principal
     return error
+
+
+def _hiding(credentials: Credentials, text: str) -> str:
+    """Return what a peer said without the password: it knows that of PLAIN, or guesses it."""
+    password = getattr(credentials, "password", None)
+    if isinstance(password, Secret) and password:
+        return text.replace(password.reveal(), HIDDEN)
+    return text
 
 
 def _printable(text: str) -> str:

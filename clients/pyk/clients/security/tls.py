@@ -56,6 +56,7 @@ def new_context(settings: TlsSettings) -> ssl.SSLContext:
     context.maximum_version = VERSIONS[settings.versions[-1]]
     context.check_hostname = settings.checks_host_name
     context.verify_mode = ssl.CERT_REQUIRED
+    context.options |= ssl.OP_NO_RENEGOTIATION
     if settings.ciphers is not None:
         with _explained("ssl_cipher_suites", "names no cipher suite that OpenSSL has"):
             context.set_ciphers(settings.ciphers)

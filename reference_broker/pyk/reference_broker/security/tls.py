@@ -44,6 +44,7 @@ def client_context(config: ListenerConfig) -> ssl.SSLContext:
 
 
 def _limit(context: ssl.SSLContext, config: ListenerConfig) -> None:
+    context.options |= ssl.OP_NO_RENEGOTIATION
     versions = [VERSIONS[name] for name in config.ssl_enabled_protocols]
     if versions:
         context.minimum_version, context.maximum_version = min(versions), max(versions)
