@@ -27,14 +27,15 @@ class FrameClient:
         await host.network.connect(lambda: client.transport, Address(name, int(port)))
         return client
 
-    def send(self, request: Message) -> None:
-        """Send a request in its highest version."""
-        _, parts = self._connection.send(request, request.versions.highest)
+    def send(self, request: Message, version: int | None = None) -> None:
+        """Send a request in its highest version, or the one given."""
+        version = request.versions.highest if version is None else version
+        _, parts = self._connection.send(request, version)
         self.transport.write(parts)
 
-    async def ask(self, request: Message) -> Any:
+    async def ask(self, request: Message, version: int | None = None) -> Any:
         """Send a request and return its response."""
-        self.send(request)
+        self.send(request, version)
         return await self._responses.get()
 
     async def lost(self) -> None:

@@ -25,6 +25,7 @@ from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
     from .handlers.fetch_session import FetchSessions
+    from .quotas.client_quotas import ClientQuotas
     from .security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class BrokerServices:
         self.authorizer = authorizer
         """What decides who may do what; None if everybody may do everything."""
         self.moment = moment
+        self.now = clock.now
         self.time_ms = clock.time_ms
         self._new_session_id = new_session_id
         self._disk_errors = LogLimiter(log, clock.now)
@@ -81,6 +83,21 @@ class BrokerServices:
         return FetchSessions(
             self.configs.broker.max_incremental_fetch_session_cache_slots,
             self._new_session_id,
+        )
+
+    @cached_property
+    def quotas(self) -> ClientQuotas:
+        """The quotas of clients, made with the first request after one was set."""
+        from .quotas.client_quotas import ClientQuotas, QuotaWindows
+
+        config = self.configs.broker
+        return ClientQuotas(
+            self.image.client_quotas,
+            QuotaWindows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+            QuotaWindows(
+                config.controller_quota_window_num,
+                config.controller_quota_window_size_seconds * 1000,
+            ),
         )
 
     def note_error(self, error: Exception) -> None:

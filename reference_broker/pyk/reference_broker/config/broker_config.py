@@ -104,6 +104,21 @@ class BrokerConfig:
         doc="Whether everybody may use a resource that no rule concerns.",
     )
 
+    # Quotas
+
+    quota_window_num: int = integer(
+        11, minimum=1, doc="How many windows rates are measured over, the current one included."
+    )
+    quota_window_size_seconds: int = integer(
+        1, minimum=1, doc="How long a window of rates is, in seconds."
+    )
+    controller_quota_window_num: int = integer(
+        11, minimum=1, doc="How many windows of permits to change partitions a client may save up."
+    )
+    controller_quota_window_size_seconds: int = integer(
+        1, minimum=1, doc="How long a window of permits to change partitions is, in seconds."
+    )
+
     # Produce and fetch
 
     fetch_max_bytes: int = integer(

@@ -12,6 +12,12 @@ USER = "user"
 CLIENT_ID = "client-id"
 IP = "ip"
 
+PRODUCER_BYTE_RATE = "producer_byte_rate"
+CONSUMER_BYTE_RATE = "consumer_byte_rate"
+REQUEST_PERCENTAGE = "request_percentage"
+CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
+CONNECTION_CREATION_RATE = "connection_creation_rate"
+
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """The types of an entity with their names, in alphabetical order; None is the default name."""
 

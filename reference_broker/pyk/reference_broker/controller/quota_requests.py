@@ -27,13 +27,19 @@ from pyk.protocol.messages.describe_client_quotas import EntityData as Described
 from pyk.protocol.schema import Message
 from pyk.reference_broker.errors import ApiError
 
-from .client_quotas import CLIENT_ID, IP, USER, ClientQuotasImage, QuotaEntity, entity_of
-
-PRODUCER_BYTE_RATE = "producer_byte_rate"
-CONSUMER_BYTE_RATE = "consumer_byte_rate"
-REQUEST_PERCENTAGE = "request_percentage"
-CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
-CONNECTION_CREATION_RATE = "connection_creation_rate"
+from .client_quotas import (
+    CLIENT_ID,
+    CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    IP,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+    USER,
+    ClientQuotasImage,
+    QuotaEntity,
+    entity_of,
+)
 
 # The largest value of each, and what Kafka calls its type; None where it may have a fraction.
 _INT, _LONG = (2**31 - 1, "an INT"), (2**63, "a LONG")

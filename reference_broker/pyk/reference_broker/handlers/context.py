@@ -11,6 +11,7 @@ from pyk.reference_broker.security.principal import ANONYMOUS, Principal
 from pyk.runtime import slotted
 
 if TYPE_CHECKING:
+    from pyk.reference_broker.quotas.request_usage import RequestUsage
     from pyk.reference_broker.security.authentication import SaslAuthentication
 
     from .authorization.access import Access
@@ -37,6 +38,8 @@ class RequestContext:
     """The authentication of the connection, None on a listener without SASL."""
     access: Access | None = None
     """What the client may do; None if there is no authorizer, and it may do everything."""
+    usage: RequestUsage | None = None
+    """What the request uses of the quotas of its client; None while no quota is set."""
 
     def address_of(self, broker: BrokerImage) -> tuple[str, int] | None:
         """Return host and port to tell this client of a broker: those of the listener it uses.

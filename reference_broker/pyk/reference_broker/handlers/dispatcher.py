@@ -17,6 +17,7 @@ from .table import handler
 
 if TYPE_CHECKING:
     from pyk.reference_broker.network.connection import Connection
+    from pyk.reference_broker.quotas.request_usage import RequestUsage
     from pyk.reference_broker.security.authorizer import Authorizer
     from pyk.reference_broker.services import BrokerServices
 
@@ -30,6 +31,7 @@ class Dispatcher:
 
     def __init__(self, services: BrokerServices) -> None:
         self._services = services
+        self._quotas = services.image.client_quotas
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         authorizer = self._services.authorizer
@@ -42,6 +44,7 @@ class Dispatcher:
             principal=connection.principal,
             sasl=connection.sasl,
             access=None if authorizer is None else _access(authorizer, connection),
+            usage=self._begin_usage(request, connection) if self._quotas.limits else None,
         )
         try:
             if authorizer is not None:
@@ -56,7 +59,22 @@ class Dispatcher:
                 "Could not handle %s from %r", request.api_key.api_name, context.client_id
             )
             return self._error(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        finally:
+            if context.usage is not None:
+                context.usage.handled()
         return result
+
+    def _begin_usage(self, request: Request, connection: Connection) -> RequestUsage | None:
+        from pyk.reference_broker.quotas.client_quotas import QuotaClient
+        from pyk.reference_broker.quotas.request_usage import RequestUsage, is_exempt
+
+        if is_exempt(request.api_key, request.version):
+            return None
+        client = QuotaClient(connection.principal.name, request.header.client_id or "")
+        services = self._services
+        usage = RequestUsage(services.quotas, client, connection.request_bytes, services.now)
+        connection.usage = usage
+        return usage
 
     def requests_begin(self) -> None:
         self._services.waiting.moved.hold()

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
 UNKNOWN_OFFSET = -1
+RESPONSE_BYTES = 16
+PARTITION_BYTES = 64
+"""About the size of what a response says of a partition, besides its records."""
 
 
 class FetchServices(Protocol):
@@ -71,7 +74,7 @@ def fetch(services: FetchServices, request: FetchRequest, context: RequestContex
         what = services.fetch_sessions.begin(request, uses_topic_ids=uses_topic_ids, now=moment.now)
     except ApiError as error:
         return FetchResponse(error_code=error.code)
-    reader = _Reader(services, request, what, uses_topic_ids, context.access)
+    reader = _Reader(services, request, what, uses_topic_ids, context)
     found = reader.read()
     if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(found):
         return reader.response(found)
@@ -109,19 +112,28 @@ class _Reader:
         request: FetchRequest,
         what: FetchContext,
         uses_topic_ids: bool,
-        access: Access | None,
+        context: RequestContext,
     ) -> None:
         self._services = services
-        self._access = access
+        self._access = context.access
         self._request = request
         self._what = what
         self._uses_topic_ids = uses_topic_ids
-        self._max_bytes = min(request.max_bytes, services.configs.broker.fetch_max_bytes)
+        self._usage = context.usage
+        self._max_bytes = self._largest_response(services.configs.broker.fetch_max_bytes)
         # Kafka does not wait for more than it would send.
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._is_replica = max(request.replica_id, request.replica_state.replica_id) >= 0
         is_committed = request.isolation_level == READ_COMMITTED
         self._isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
+
+    def _largest_response(self, limit: int) -> int:
+        largest = min(self._request.max_bytes, limit)
+        if self._usage is None:
+            return largest
+        # A larger response would always exceed the quota, and never be sent.
+        allowed = self._usage.largest_fetch
+        return largest if allowed is None else min(largest, allowed)
 
     def keys(self) -> list[TopicPartition]:
         """Return what to watch: the partitions that were read."""
@@ -233,7 +245,12 @@ class _Reader:
         )
 
     def response(self, found: _Found) -> FetchResponse:
-        """Return the response with the partitions that belong in it, by topic."""
+        """Return the response with the partitions that belong in it, by topic.
+
+        It is empty if the client has used up its quota.
+        """
+        if self._usage is not None and self._usage.fetched(_size_of(found)):
+            return FetchResponse(session_id=self._services.fetch_sessions.throttled(self._what))
         topics: dict[tuple[str, object], FetchableTopicResponse] = {}
         for fetched, located in self._what.select(found.partitions):
             data = self._with_records(fetched, located)
@@ -258,6 +275,12 @@ class _Reader:
             self._services.note_error(error)
             return _failed(fetched.asked, error, None)
         return data
+
+
+def _size_of(found: _Found) -> int:
+    """Return about how large the response is, without what the client knows already."""
+    sent = sum(1 for _, data in found.partitions if len(data.records) or data.error_code)
+    return RESPONSE_BYTES + sent * PARTITION_BYTES + found.size
 
 
 def _aborted_transactions(

@@ -150,6 +150,16 @@ class FetchSessions:
             return FetchContext(())
         return FetchContext(tuple(session.partitions.values()), session, is_incremental=True)
 
+    def throttled(self, what: FetchContext) -> int:
+        """Return the session that an empty response to a throttled fetch has.
+
+        As in Kafka, a session does not begin with it.
+        """
+        if what.is_incremental:
+            return what.session_id
+        self._sessions.pop(what.session_id, None)
+        return NO_SESSION
+
     def _full(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> FetchContext:
         self._sessions.pop(request.session_id, None)
         partitions = {fetched.key: fetched for fetched in partitions_of(request)}

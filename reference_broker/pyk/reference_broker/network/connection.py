@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
@@ -26,6 +26,9 @@ from pyk.runtime.network import FileRegion, FrameSizeError, FrameTransport
 
 from .limits import ByteBudget, LogLimiter, Progress
 from .listener_settings import ListenerSettings
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.quotas.request_usage import RequestUsage
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +68,8 @@ class Connection:
     client_host = ""
     """As Kafka shows it for group members: a slash and the address."""
     local_host = ""
+    usage: RequestUsage | None = None
+    """What the request being handled uses of quotas; the handler sets it."""
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class Connection:
         self._sending: asyncio.Task[None] | None = None
         self._sending_bytes = 0
         self._next_turn: asyncio.Handle | None = None
+        self._throttle: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._is_silent = False
         if self.sasl is not None:
@@ -112,8 +118,15 @@ class Connection:
         self._protocol.supported = {key: self._served[key] for key in _LOGIN_APIS}
         self.transport.limit_frames(min(self._max_frame_bytes, self._settings.max_login_bytes))
 
+    @property
+    def request_bytes(self) -> int:
+        """The size of the request that is being handled."""
+        return self._handled_bytes
+
     def is_overdue(self, now: float, max_idle: float) -> str | None:
         """Return why the connection should be closed, None if it is well."""
+        if self._throttle is not None:
+            return None  # it is not read from
         return self.progress.overdue(
             now,
             max_idle=max_idle,
@@ -169,8 +182,9 @@ class Connection:
             self._waiting_for.abandon()
         if self._sending is not None:
             self._sending.cancel()
-        if self._next_turn is not None:
-            self._next_turn.cancel()
+        for timer in (self._next_turn, self._throttle):
+            if timer is not None:
+                timer.cancel()
         held_bytes = self._arriving_bytes + self._handled_bytes + self._sending_bytes
         self._budget.give_back(held_bytes + sum(map(len, self._frames)))
         self._frames.clear()
@@ -181,7 +195,12 @@ class Connection:
 
     @property
     def _is_idle(self) -> bool:
-        return self._waiting_for is None and self._sending is None and self._next_turn is None
+        return (
+            self._waiting_for is None
+            and self._sending is None
+            and self._next_turn is None
+            and self._throttle is None
+        )
 
     def _handle_waiting(self) -> None:
         """Handle requests for a moment, and what still waits then in the next turn of the loop.
@@ -204,7 +223,8 @@ class Connection:
             self._handler.requests_end()
         if self._is_paused and not self._frames:
             self._is_paused = False
-            self.transport.resume_reading()
+            if self._throttle is None:
+                self.transport.resume_reading()
 
     def _continue_in_next_turn(self) -> None:
         self._next_turn = asyncio.get_running_loop().call_soon(self._resume)
@@ -255,6 +275,31 @@ class Connection:
         result.when_done(answer)
         was_waiting = True
 
+    # -- quotas ----------------------------------------------------------------------------------
+
+    def _charge(self, request: Request, response: Message | None) -> None:
+        """Charge a request to the quotas of its client, and throttle the client if it must wait.
+
+        It is answered at once, and the next request is read when the time is over (KIP-219).
+        """
+        from pyk.reference_broker.quotas.request_usage import set_throttle_time
+
+        usage, self.usage = self.usage, None
+        assert usage is not None
+        throttle_ms = usage.answered(request.api_key, has_response=response is not None)
+        if throttle_ms > 0:
+            set_throttle_time(response, throttle_ms)
+            self.transport.pause_reading()
+            loop = asyncio.get_running_loop()
+            self._throttle = loop.call_later(throttle_ms / 1000, self._end_throttle)
+
+    def _end_throttle(self) -> None:
+        self._throttle = None
+        self.progress.resumed(self._clock.now())
+        if not self._is_paused:
+            self.transport.resume_reading()
+        self._resume()
+
     # -- logins ----------------------------------------------------------------------------------
 
     def _allows(self, api_key: int) -> bool:
@@ -299,6 +344,8 @@ class Connection:
     def _respond(self, request: Request, response: Message | None) -> None:
         if self.transport.is_closing:
             return
+        if self.usage is not None:
+            self._charge(request, response)
         try:
             parts = self._protocol.respond(request, response)
             parts = self._handler.outgoing(request, self, parts)

@@ -26,6 +26,10 @@ class Progress:
         self.last_active = now
         self.receiving_since = None
 
+    def resumed(self, now: float) -> None:
+        """Note that the peer is read from again: meanwhile it could make no progress."""
+        self.last_active, self.receiving_since = now, None
+
     def sending(self, now: float, size: int) -> None:
         """Note that ``size`` bytes are on their way to a peer that has to take them."""
         self.sending_since, self.sending_bytes = now, size

@@ -1,0 +1,184 @@
+"""Quotas in virtual time: clients that flood a broker are held to their rates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
+from pyk.protocol.messages.produce import ProduceRequest
+from pyk.reference_broker import AsyncCluster
+from pyk.runtime.network import Address, MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.broker_requests import TOPIC, fetch, produce
+from support.frame_client import FrameClient
+from support.quotas import limit
+from support.raw_client import batch
+
+KB = 1000
+RATE = 10 * KB
+"""Bytes per second."""
+
+
+class Clients:
+    """A cluster, and clients that connect to it by their ids."""
+
+    def __init__(self, cluster: AsyncCluster, network: MemoryNetwork) -> None:
+        self.cluster = cluster
+        self._network = network
+
+    async def connect(self, client_id: str) -> FrameClient:
+        client = FrameClient(client_id)
+        host, port = self.cluster.bootstrap.rsplit(":", 1)
+        await self._network.connect(lambda: client.transport, Address(host, int(port)))
+        return client
+
+    async def limit(self, client_id: str | None, **limits: float | None) -> None:
+        admin = await self.connect("admin")
+        response = await admin.ask(limit({"client-id": client_id}, **limits))
+        assert [entry.error_code for entry in response.entries] == [0]
+
+
+@asynccontextmanager
+async def clients(**config: object) -> AsyncIterator[Clients]:
+    named = {name.replace("_", "."): value for name, value in config.items()}
+    network = MemoryNetwork()
+    async with AsyncCluster(clock=current_clock(), network=network, config=named) as cluster:
+        await cluster.create_topic(TOPIC)
+        yield Clients(cluster, network)
+
+
+def request_of(size: int, *, acks: int = -1) -> ProduceRequest:
+    return produce(batch(bytes(size)), acks=acks)
+
+
+async def bytes_per_second(client: FrameClient, *, seconds: float, size: int = KB) -> float:
+    """Produce as fast as the broker lets a client; return its rate."""
+    began, sent = current_clock().now(), 0
+    while current_clock().now() < began + seconds:
+        await client.ask(request_of(size), 12)
+        sent += size
+    return sent / (current_clock().now() - began)
+
+
+@virtual_time
+async def test_a_producer_that_floods_is_held_to_its_rate() -> None:
+    async with clients() as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+
+        rate = await bytes_per_second(await every.connect("flood"), seconds=120)
+
+    # A client may use ten windows of a second at once when it comes.
+    assert 0.9 * RATE < rate < 1.15 * RATE
+
+
+@virtual_time
+async def test_a_response_comes_at_once_and_the_next_request_waits() -> None:
+    async with clients() as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+        client = await every.connect("flood")
+        began = current_clock().now()
+
+        first = await client.ask(request_of(20 * RATE), 12)
+        answered_after = current_clock().now() - began
+        second = await client.ask(ApiVersionsRequest(client_software_name="t"))
+        waited = current_clock().now() - began
+
+    assert answered_after < 0.01
+    # Twice what ten windows may hold: it has to wait for another ten.
+    assert 10_000 <= first.throttle_time_ms < 10_050
+    assert second.throttle_time_ms == 0
+    assert waited * 1000 >= first.throttle_time_ms
+
+
+@virtual_time
+async def test_a_client_without_a_quota_does_not_wait() -> None:
+    async with clients() as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+        flood, victim = await every.connect("flood"), await every.connect("victim")
+        await flood.ask(request_of(20 * RATE), 12)
+        began = current_clock().now()
+
+        answered = await victim.ask(request_of(20 * RATE), 12)
+
+        assert answered.throttle_time_ms == 0
+        assert current_clock().now() - began < 0.01
+
+
+@virtual_time
+async def test_producers_that_want_no_response_wait_too() -> None:
+    async with clients() as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+        client = await every.connect("flood")
+        began = current_clock().now()
+
+        client.send(request_of(20 * RATE, acks=0), 12)
+        await client.ask(ApiVersionsRequest(client_software_name="t"))
+
+        assert current_clock().now() - began >= 10
+
+
+@virtual_time
+async def test_a_throttled_fetch_is_empty_and_its_records_come_later() -> None:
+    async with clients() as every:
+        writer = await every.connect("writer")
+        for _ in range(4):
+            await writer.ask(request_of(5 * RATE), 12)
+        await every.limit("reader", consumer_byte_rate=RATE)
+        reader = await every.connect("reader")
+
+        sizes, throttles, offset = [], [], 0
+        while offset < 4:
+            response = await reader.ask(fetch(offset, max=50 * RATE), 12)
+            found = [p for topic in response.responses for p in topic.partitions if p.records]
+            sizes.append(sum(len(p.records) for p in found))
+            throttles.append(response.throttle_time_ms)
+            offset += round(sizes[-1] / (5 * RATE))
+
+    assert [size for size, wait in zip(sizes, throttles, strict=True) if wait and size] == []
+    assert sum(throttles) >= 1000
+    assert offset == 4
+
+
+@virtual_time
+async def test_a_response_is_never_larger_than_a_quota_allows() -> None:
+    async with clients() as every:
+        writer = await every.connect("writer")
+        for _ in range(4):
+            await writer.ask(request_of(5 * RATE), 12)
+        await every.limit("reader", consumer_byte_rate=RATE)
+        reader = await every.connect("reader")
+
+        empty = await reader.ask(fetch(0, max=50 * RATE), 12)
+        response = await reader.ask(fetch(0, max=50 * RATE), 12)
+
+        # What surrounds the records makes the first response a little too large, as in Kafka.
+        assert (empty.responses, empty.throttle_time_ms < 50) == ([], True)
+        (partition,) = response.responses[0].partitions
+        assert 5 * RATE < len(partition.records) <= 10 * RATE
+
+
+@virtual_time
+async def test_a_quota_that_is_lifted_throttles_no_more() -> None:
+    async with clients() as every:
+        await every.limit(None, producer_byte_rate=RATE)
+        client = await every.connect("flood")
+        first = await client.ask(request_of(20 * RATE), 12)
+
+        await every.limit(None, producer_byte_rate=None)
+        second = await client.ask(request_of(20 * RATE), 12)
+
+        assert (first.throttle_time_ms > 0, second.throttle_time_ms) == (True, 0)
+
+
+@virtual_time
+async def test_a_throttled_connection_is_neither_idle_nor_slow() -> None:
+    async with clients(connections_max_idle_ms=5_000) as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+        client = await every.connect("flood")
+
+        first = await client.ask(request_of(100 * RATE), 12)
+        client.send(request_of(20 * RATE), 12)
+        await client.ask(ApiVersionsRequest(client_software_name="t"))
+
+        assert first.throttle_time_ms > 60_000
