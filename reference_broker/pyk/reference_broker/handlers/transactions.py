@@ -23,6 +23,7 @@ from pyk.protocol.messages.add_partitions_to_txn import (
 from pyk.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.shards import partition_for
@@ -57,6 +58,8 @@ class TransactionServices(ShardServices, Protocol):
     def producer_ids(self) -> ProducerIds: ...
     @property
     def internal_topics(self) -> AbstractSet[str]: ...
+    @property
+    def configs(self) -> BrokerConfigs: ...
 
 
 def init_producer_id(
@@ -139,9 +142,9 @@ def add_offsets_to_txn(
     if not request.transactional_id:
         return AddOffsetsToTxnResponse(error_code=ErrorCode.INVALID_REQUEST)
     topic = services.image.topics.get(GROUP_METADATA_TOPIC)
-    if topic is None:
-        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    number = partition_for(request.group_id, len(topic.partitions))
+    # The topic may be created by the next request, which looks for the coordinator of the group.
+    count = len(topic.partitions) if topic else services.configs.broker.offsets_topic_num_partitions
+    number = partition_for(request.group_id, count)
     producer = (request.producer_id, request.producer_epoch)
     partitions = (TopicPartition(GROUP_METADATA_TOPIC, number),)
     knows_fenced = context.version >= FIRST_VERSION_WITH_FENCED
