@@ -50,6 +50,13 @@ from support.record_batches import record
 from support.scram import ANSWER, CLIENT_FIRST, FIRST, SERVER_FIRST, UNPROVEN
 from support.table_codec import Reader, varint
 
+from .logins import (
+    hostile_broker_seeds,
+    hostile_client_seeds,
+    log_in_to_hostile_broker,
+    serve_hostile_client,
+)
+
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 
 COMPILED = "compiled_"  # prefix of targets that do not run in the plain form
@@ -284,6 +291,8 @@ TARGETS = {
     "persisted": Target(read_persisted, persisted_seeds),
     "records": Target(read_records, record_seeds, share=3),
     "sasl": Target(read_sasl_token, sasl_seeds),
+    "broker_at_login": Target(log_in_to_hostile_broker, hostile_broker_seeds),
+    "client_at_login": Target(serve_hostile_client, hostile_client_seeds),
     **{
         codec.value: Target(decompressing(codec), compressed_seeds(codec))
         for codec in Compression

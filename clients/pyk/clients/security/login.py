@@ -79,7 +79,7 @@ def _check_mechanism(credentials: Credentials, response: Any, server: str) -> No
             credentials,
         )
     if response.error_code != ErrorCode.UNSUPPORTED_SASL_MECHANISM:
-        raise error_for(response.error_code)
+        raise _refused(credentials, server, str(error_for(response.error_code)))
     offered = _printable(", ".join(response.mechanisms[:MOST_MECHANISMS]))
     has = f"it has {offered}" if offered else "it names none"
     raise _with_facts(

@@ -163,6 +163,14 @@ def test_a_listener_without_sasl_is_named() -> None:
     assert "a listener without SASL" in str(error)
 
 
+@pytest.mark.parametrize(("code", "name"), [(58, "SASL_AUTHENTICATION_FAILED"), (256, "256")])
+def test_a_handshake_that_fails_in_another_way_is_a_refused_login(code: int, name: str) -> None:
+    error = failure(PLAIN, handshake=SaslHandshakeResponse(error_code=code))
+
+    assert isinstance(error, SaslAuthenticationFailedError)
+    assert name in str(error)
+
+
 @pytest.mark.parametrize(
     "make",
     [
