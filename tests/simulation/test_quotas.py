@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
+from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.network import Address, MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.broker_requests import TOPIC, fetch, produce
+from support.broker_requests import TOPIC, create_topic, fetch, produce
 from support.frame_client import FrameClient
 from support.quotas import limit
 from support.raw_client import batch
@@ -182,3 +185,55 @@ async def test_a_throttled_connection_is_neither_idle_nor_slow() -> None:
         await client.ask(ApiVersionsRequest(client_software_name="t"))
 
         assert first.throttle_time_ms > 60_000
+
+
+@virtual_time
+async def test_a_strict_quota_of_changes_refuses_topics_while_there_are_debts() -> None:
+    async with clients() as every:
+        await every.limit("maker", controller_mutation_rate=1.0)
+        client = await every.connect("maker")
+
+        # Eleven windows of one partition a second may be used at once.
+        first = await client.ask(create_topic("one", partitions=15), 6)
+        second = await client.ask(create_topic("two"), 6)
+        began = current_clock().now()
+        third = await client.ask(create_topic("two"), 6)
+
+    assert (first.topics[0].error_code, first.throttle_time_ms) == (0, 0)
+    assert second.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert 3_900 < second.throttle_time_ms <= 4_000
+    assert current_clock().now() - began > 3.9
+    assert third.topics[0].error_code == 0
+
+
+@virtual_time
+async def test_older_versions_are_only_told_to_wait() -> None:
+    async with clients() as every:
+        await every.limit("maker", controller_mutation_rate=1.0)
+        client = await every.connect("maker")
+
+        first = await client.ask(create_topic("one", partitions=15), 5)
+        second = await client.ask(create_topic("two"), 5)
+
+    assert [first.topics[0].error_code, second.topics[0].error_code] == [0, 0]
+    assert 3_900 < first.throttle_time_ms <= 4_000
+    assert 900 < second.throttle_time_ms <= 1_000
+
+
+@virtual_time
+async def test_deletions_and_new_partitions_are_charged() -> None:
+    async with clients() as every:
+        maker = await every.connect("maker")
+        await maker.ask(create_topic("one", partitions=9))
+        await every.limit("maker", controller_mutation_rate=1.0)
+        more = CreatePartitionsTopic(name="one", count=15, assignments=None)
+
+        await maker.ask(CreatePartitionsRequest(topics=[more]))
+        deleted = await maker.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name="one")]))
+        refused = await maker.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC)]))
+
+    assert deleted.responses[0].error_code == 0
+    (result,) = refused.responses
+    assert result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert result.error_message == "The throttling quota has been exceeded."
+    assert result.name == TOPIC

@@ -14,6 +14,7 @@ from pyk.protocol.schema import Message
 
 from .controller.requests import decide
 from .controller.shard import ControllerShard
+from .controller.topics import Charge, uncharged
 from .coordinator.runtime import ShardRuntime
 from .deferred import Deferred
 
@@ -21,9 +22,10 @@ from .deferred import Deferred
 class ControllerChannel(Protocol):
     """The way to the active controller."""
 
-    def send(self, request: Message) -> Deferred[Any]:
+    def send(self, request: Message, charge: Charge = uncharged) -> Deferred[Any]:
         """Send a request; return its response, which comes when what it decides is committed.
 
+        Partitions that it creates or deletes are charged to ``charge``.
         Never fails: the response says so if the controller could not decide, or not write.
         """
 
@@ -34,7 +36,7 @@ class LocalControllerChannel:
     def __init__(self, controller: ShardRuntime[ControllerShard]) -> None:
         self._controller = controller
 
-    def send(self, request: Message) -> Deferred[Any]:
+    def send(self, request: Message, charge: Charge = uncharged) -> Deferred[Any]:
         """See :class:`ControllerChannel`."""
         asked: Any = request
 
@@ -43,4 +45,4 @@ class LocalControllerChannel:
 
             return error_response(asked.api_key, request, code)
 
-        return self._controller.ask(lambda shard, _: decide(shard, request), refused)
+        return self._controller.ask(lambda shard, _: decide(shard, request, charge), refused)

@@ -15,14 +15,20 @@ from pyk.reference_broker.coordinator.decision import Decision
 from .features import update_features
 from .records import MetadataRecord
 from .shard import ControllerShard
+from .topics import Charge, uncharged
 
 Decided = tuple[Message, Sequence[Message]]
 """The response to a request, and the records of the metadata log that it leads to."""
 
 
-def decide(shard: ControllerShard, request: Any) -> tuple[Message, Decision]:
+def decide(
+    shard: ControllerShard, request: Any, charge: Charge = uncharged
+) -> tuple[Message, Decision]:
     """Return the response of the controller to a request, and what it decides."""
-    response, records = _DECIDES[request.api_key](shard, request)
+    if request.api_key in _CHARGED:
+        response, records = _CHARGED[request.api_key](shard, request, charge)
+    else:
+        response, records = _DECIDES[request.api_key](shard, request)
     return response, _decision(records)
 
 
@@ -37,22 +43,22 @@ def _decision(records: Sequence[Message]) -> Decision:
     return Decision([MetadataRecord(message) for message in records])
 
 
-def _create_topics(shard: ControllerShard, request: Any) -> Decided:
+def _create_topics(shard: ControllerShard, request: Any, charge: Charge) -> Decided:
     from .topic_requests import create_topics
 
-    return create_topics(shard.topics, request, shard.describe_topic)
+    return create_topics(shard.topics, request, shard.describe_topic, charge)
 
 
-def _create_partitions(shard: ControllerShard, request: Any) -> Decided:
+def _create_partitions(shard: ControllerShard, request: Any, charge: Charge) -> Decided:
     from .topic_requests import create_partitions
 
-    return create_partitions(shard.topics, request)
+    return create_partitions(shard.topics, request, charge)
 
 
-def _delete_topics(shard: ControllerShard, request: Any) -> Decided:
+def _delete_topics(shard: ControllerShard, request: Any, charge: Charge) -> Decided:
     from .topic_requests import delete_topics
 
-    return delete_topics(shard.topics, request)
+    return delete_topics(shard.topics, request, charge)
 
 
 def _replace_configs(shard: ControllerShard, request: Any) -> Decided:
@@ -107,10 +113,12 @@ def _allocate_producer_ids(shard: ControllerShard, request: Any) -> Decided:
     return allocate_producer_ids(shard.image, request)
 
 
-_DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
+_CHARGED: dict[ApiKey, Callable[[ControllerShard, Any, Charge], Decided]] = {
     ApiKey.CREATE_TOPICS: _create_topics,
     ApiKey.CREATE_PARTITIONS: _create_partitions,
     ApiKey.DELETE_TOPICS: _delete_topics,
+}
+_DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.ALTER_CONFIGS: _replace_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
     ApiKey.UPDATE_FEATURES: _update_features,

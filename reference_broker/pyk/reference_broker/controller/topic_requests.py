@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -29,15 +29,19 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.errors import ApiError
 
+from .image import TopicImage
 from .names import unified_name
-from .topics import NewTopic, Topics, check_record_limit, removal
+from .topics import Charge, NewTopic, Topics, check_record_limit, removal, uncharged
 
 DescribeTopic = Callable[[Mapping[str, str]], list[ConfigEntry]]
 Records = list[Message]
 
 
 def create_topics(
-    topics: Topics, request: CreateTopicsRequest, describe: DescribeTopic
+    topics: Topics,
+    request: CreateTopicsRequest,
+    describe: DescribeTopic,
+    charge: Charge = uncharged,
 ) -> tuple[CreateTopicsResponse, Records]:
     """Return the response to CreateTopics and the records that create what can be."""
     response = CreateTopicsResponse()
@@ -53,6 +57,7 @@ def create_topics(
             _check_named_once(times[topic.name])
             _check_collision(topic.name, created)
             new = topics.create(topic)
+            charge(new.partition_count)
         except ApiError as error:
             response.topics.append(_refused(topic, error))
             continue
@@ -112,7 +117,7 @@ def _created(
 
 
 def create_partitions(
-    topics: Topics, request: CreatePartitionsRequest
+    topics: Topics, request: CreatePartitionsRequest, charge: Charge = uncharged
 ) -> tuple[CreatePartitionsResponse, Records]:
     """Return the response to CreatePartitions and the records that add what can be added."""
     response = CreatePartitionsResponse()
@@ -123,14 +128,16 @@ def create_partitions(
         response.results.append(result)
         try:
             _check_named_once(times[topic.name])
-            records += topics.add_partitions(topic)
+            added = topics.add_partitions(topic)
+            charge(len(added))
+            records += added
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message
     return response, [] if request.validate_only else records
 
 
 def delete_topics(
-    topics: Topics, request: DeleteTopicsRequest
+    topics: Topics, request: DeleteTopicsRequest, charge: Charge = uncharged
 ) -> tuple[DeleteTopicsResponse, Records]:
     """Return the response to DeleteTopics and the records that delete what can be."""
     wanted = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
@@ -142,18 +149,27 @@ def delete_topics(
         result = DeletableTopicResult(name=name, topic_id=topic_id)
         response.responses.append(result)
         try:
-            if count > 1:
-                what = "id" if name is None else "name"
-                raise ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
+            _check_state_once(count, name)
             topic = topics.find(name, topic_id)
+            _check_not_deleted(topic, deleted)
+            deleted.add(topic.topic_id)
+            result.name, result.topic_id = topic.name, topic.topic_id
+            charge(len(topic.partitions))
+            records += removal(topic)
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message
-            continue
-        if topic.topic_id in deleted:
-            result.error_code = ErrorCode.INVALID_REQUEST
-            result.error_message = "The provided topic name maps to an ID that was also supplied."
-            continue
-        deleted.add(topic.topic_id)
-        result.name, result.topic_id = topic.name, topic.topic_id
-        records += removal(topic)
     return response, records
+
+
+def _check_state_once(times: int, name: str | None) -> None:
+    if times > 1:
+        what = "id" if name is None else "name"
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
+
+
+def _check_not_deleted(topic: TopicImage, deleted: Container[UUID]) -> None:
+    if topic.topic_id in deleted:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "The provided topic name maps to an ID that was also supplied.",
+        )

@@ -41,6 +41,15 @@ class TopicDefaults:
     min_insync_replicas: int = 1
 
 
+Charge = Callable[[int], object]
+"""Charges partitions that are created or deleted to a client; raises :class:`ApiError` if it has
+used up its quota (KIP-599)."""
+
+
+def uncharged(partitions: int) -> None:
+    """Charge nobody: there is no quota."""
+
+
 @slotted.frozen(kw_only=True)
 class NewTopic:
     """A topic that may be created, and the records that do so."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from pyk.protocol.schema import Message
+from pyk.protocol.api_keys import ApiKey
+from pyk.reference_broker.controller.topics import Charge, uncharged
 from pyk.reference_broker.controller_channel import ControllerChannel
 from pyk.reference_broker.deferred import HandlerResult
 
 from .context import RequestContext
+
+# From these versions on clients understand THROTTLING_QUOTA_EXCEEDED, and try again later.
+_STRICT_SINCE = {
+    ApiKey.CREATE_TOPICS: 6,
+    ApiKey.DELETE_TOPICS: 5,
+    ApiKey.CREATE_PARTITIONS: 3,
+}
 
 
 class ForwardingServices(Protocol):
@@ -18,8 +26,15 @@ class ForwardingServices(Protocol):
     def controller(self) -> ControllerChannel: ...
 
 
-def forward(
-    services: ForwardingServices, request: Message, context: RequestContext
-) -> HandlerResult:
+def forward(services: ForwardingServices, request: Any, context: RequestContext) -> HandlerResult:
     """Return the response of the controller, which comes when its decision is committed."""
-    return services.controller.send(request)
+    return services.controller.send(request, mutation_charge(request.api_key, context))
+
+
+def mutation_charge(api_key: ApiKey, context: RequestContext) -> Charge:
+    """Return whom to charge partitions to that a request creates or deletes (KIP-599)."""
+    strict_since = _STRICT_SINCE.get(api_key)
+    if context.usage is None or strict_since is None:
+        return uncharged
+    quota = context.usage.mutations(is_strict=context.version >= strict_since)
+    return uncharged if quota is None else quota.charge

@@ -13,6 +13,7 @@ from pyk.reference_broker.deferred import HandlerResult
 
 from .context import RequestContext
 from .error_responses import error_response
+from .forwarding import mutation_charge
 
 FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED = 3
 
@@ -34,4 +35,4 @@ def delete_topics(
         is_known = context.version >= FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED
         code = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
         return error_response(ApiKey.DELETE_TOPICS, request, code)
-    return services.controller.send(request)
+    return services.controller.send(request, mutation_charge(ApiKey.DELETE_TOPICS, context))
