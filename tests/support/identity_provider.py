@@ -60,6 +60,7 @@ class IdentityProvider:
         self.shown_keys = [self.key]
         self.subject = "alice"
         self.lifetime = 3600.0
+        self.claims: dict[str, Any] = {}
         self.asked: list[Asked] = []
         self.answers: Callable[[Asked], Answer | None] = lambda _: None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -91,7 +92,8 @@ class IdentityProvider:
     def new_token(self, **claims: Any) -> str:
         """Return a token that is valid now, unless the claims say something else."""
         now = int(time.time())
-        return self.key.sign({"sub": self.subject, "iat": now, "exp": now + self.lifetime} | claims)
+        own = {"sub": self.subject, "iat": now, "exp": now + self.lifetime}
+        return self.key.sign(own | self.claims | claims)
 
     def answer(self, asked: Asked) -> Answer:
         self.asked.append(asked)

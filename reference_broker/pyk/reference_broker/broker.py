@@ -346,11 +346,11 @@ class Broker:
         opened, ports = self._new_listener(), {}
         for each in listeners.bound:
             ports[each.listener] = await opened.open(
-                self._environment.network, each.host, each.port, self._settings_of(each)
+                self._environment.network, each.host, each.port, await self._settings_of(each)
             )
         return listeners.with_ports(ports)
 
-    def _settings_of(self, endpoint: Endpoint) -> ListenerSettings:
+    async def _settings_of(self, endpoint: Endpoint) -> ListenerSettings:
         """Return how a listener authenticates; raise ``InvalidConfigError`` if it cannot."""
         config = self.configs.listener(endpoint.listener)
         tls = new_sasl = principal_of = None
@@ -361,14 +361,20 @@ class Broker:
             tls = server_context(config)
             principal_of = certificate_principals(config.ssl_principal_mapping_rules)
         if endpoint.protocol.has_sasl:
-            from .security.mechanisms import authentication_of
+            from .security.mechanisms import authentication_of, has_signed_tokens
 
+            keys, clock = None, self._environment.clock
+            if has_signed_tokens(endpoint.listener, self.configs):
+                from .security.key_source import open_keys
+
+                keys = await open_keys(endpoint.listener, self.configs, clock)
             new_sasl = authentication_of(
                 endpoint.listener,
                 self.configs,
                 self.image,
                 new_nonce=self._new_nonce,
-                time_ms=self._environment.clock.time_ms,
+                time_ms=clock.time_ms,
+                keys=keys,
             )
         return ListenerSettings(
             name=endpoint.listener,

@@ -54,9 +54,9 @@ class BrokerConfigs:
         for listener in self._listeners:
             listener(self.broker)
 
-    def listener(self, name: str) -> ListenerConfig:
-        """Return the effective configuration of a listener."""
-        return self._layers.listener_config(name)
+    def listener(self, name: str, mechanism: str | None = None) -> ListenerConfig:
+        """Return the effective configuration of a listener, or of a SASL mechanism of it."""
+        return self._layers.listener_config(name, mechanism)
 
     def jaas_options(self, listener: str, mechanism: str, module: str) -> dict[str, str]:
         """Return the options of a login module for a mechanism of a listener, empty if not set.

@@ -209,6 +209,11 @@ def string(default: str | None, **more: Any) -> Any:
     return _field(ConfigType.STRING, default, more)
 
 
+def class_name(**more: Any) -> Any:
+    """Declare a configuration that names a Java class, and null while it is not set."""
+    return _field(ConfigType.CLASS, None, more)
+
+
 def password(**more: Any) -> Any:
     """Declare a configuration that is secret, and null while it is not set."""
     return _field(ConfigType.PASSWORD, None, {"update_mode": UpdateMode.PER_BROKER, **more})

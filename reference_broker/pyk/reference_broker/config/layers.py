@@ -178,15 +178,17 @@ class BrokerConfigLayers:
         names = definitions_of(BrokerConfig)
         return from_parsed(BrokerConfig, {name: self._value(name) for name in names})
 
-    def listener_config(self, listener: str) -> ListenerConfig:
-        """Return the effective configuration of a listener."""
+    def listener_config(self, listener: str, mechanism: str | None = None) -> ListenerConfig:
+        """Return the effective configuration of a listener, or of a mechanism of it."""
         prefix = f"listener.name.{listener.lower()}."
-        values = {
-            name: self._value(name) if own is None else own
-            for name in LISTENER_DEFINITIONS
-            for own in [self.static.get(prefix + name)]
-        }
+        prefixes = [prefix] if mechanism is None else [f"{prefix}{mechanism.lower()}.", prefix]
+        values = {name: self._value_of_listener(name, prefixes) for name in LISTENER_DEFINITIONS}
         return from_parsed(ListenerConfig, values)
+
+    def _value_of_listener(self, name: str, prefixes: Iterable[str]) -> ConfigValue:
+        own = (self.static.get(prefix + name) for prefix in prefixes)
+        first = next((value for value in own if value is not None), None)
+        return self._value(name) if first is None else first
 
     def jaas_config(self, listener: str, mechanism: str) -> Password | None:
         """Return ``sasl.jaas.config`` of a mechanism of a listener, None if it is not set."""

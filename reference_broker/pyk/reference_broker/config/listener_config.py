@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyk.reference_broker.config.definition import (
     Password,
     UpdateMode,
+    class_name,
     integer,
     long,
     password,
@@ -37,6 +38,37 @@ class ListenerConfig:
     )
     sasl_mechanism_inter_broker_protocol: str = string(
         "GSSAPI", update_mode=_DYNAMIC, doc="The mechanism by which brokers log in to each other."
+    )
+    sasl_oauthbearer_clock_skew_seconds: int = integer(
+        30, minimum=0, doc="How far the clocks of the broker and the identity provider may differ."
+    )
+    sasl_oauthbearer_expected_audience: tuple[str, ...] = strings(
+        doc="What tokens must be for, one of these; without any, tokens for something are refused."
+    )
+    sasl_oauthbearer_expected_issuer: str | None = string(None, doc="Who must have issued tokens.")
+    sasl_oauthbearer_jwks_endpoint_refresh_ms: int = long(
+        3_600_000, minimum=0, doc="How often the keys that sign tokens are fetched."
+    )
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: int = long(
+        10_000, minimum=0, doc="The longest wait until keys are fetched again after a failure."
+    )
+    sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: int = long(
+        100, minimum=0, doc="The wait until keys are fetched again after a failure; it doubles."
+    )
+    sasl_oauthbearer_jwks_endpoint_url: str | None = string(
+        None,
+        doc="Where the keys are that sign tokens: https: or file:. Without it, tokens are not "
+        "signed and prove nothing.",
+    )
+    sasl_oauthbearer_scope_claim_name: str = string(
+        "scope", doc="The claim of a token that has its scope."
+    )
+    sasl_oauthbearer_sub_claim_name: str = string(
+        "sub", doc="The claim of a token that names the principal."
+    )
+    sasl_server_callback_handler_class: str | None = class_name(
+        doc="How tokens are validated: OAuthBearerValidatorCallbackHandler of Kafka needs "
+        "sasl.oauthbearer.jwks.endpoint.url."
     )
     sasl_server_max_receive_size: int = integer(
         524_288, doc="The largest request that is accepted before a login."

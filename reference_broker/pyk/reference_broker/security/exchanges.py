@@ -8,6 +8,7 @@ the client has shown who it is.
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -25,6 +26,8 @@ from pyk.protocol.sasl import (
 
 from .bearer_tokens import InvalidBearerTokenError
 from .principal import Login, Principal
+
+log = logging.getLogger(__name__)
 
 OTHER_AUTHORIZATION_ID = (
     "Authentication failed: Client requested an authorization id that is different from username"
@@ -132,6 +135,7 @@ class OAuthBearerExchange:
         try:
             login = self._validate(response.token)
         except InvalidBearerTokenError as error:
+            log.info("Refused a bearer token: %s", error)
             self._failure = OAuthBearerFailure(error.status, error.scope)
             return self._failure.encode()
         if response.authzid not in ("", login.principal.name):

@@ -1,0 +1,196 @@
+"""Fetch the keys of an identity provider when a broker starts, and again while it runs.
+
+A login never waits for that: it is decided by the keys that are there. A key that is not known has
+the keys fetched again, so that the next login finds it; but not for each token that names one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyk.protocol.sasl.json_web_tokens import JsonWebToken
+from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.runtime import allow_list, https, slotted
+from pyk.runtime.clock import Clock
+from pyk.runtime.key_stores import StoreError, pem_of
+from pyk.runtime.secret import Secret
+
+from .json_web_keys import (
+    CryptographyMissingError,
+    InvalidKeySetError,
+    KeySet,
+    parse_key_set,
+)
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker_configs import BrokerConfigs
+
+log = logging.getLogger(__name__)
+
+MECHANISM = "OAUTHBEARER"
+OPTION = "sasl.oauthbearer.jwks.endpoint.url"
+FILE = "file:"
+HEADERS = {"Accept": "application/jwk-set+json, application/json"}
+SHORTEST_WAIT = 10.0
+"""The seconds from one fetch to another that an unknown key may begin.
+
+Whoever can connect can name keys: they must not have the provider asked all the time.
+"""
+
+
+async def open_keys(listener: str, configs: BrokerConfigs, clock: Clock) -> KeySource:
+    """Return the keys that the tokens of a listener are signed with, fetched for the first time.
+
+    Raises ``InvalidConfigError`` if they cannot be had: the start of a broker then fails, as
+    Kafka's does.
+    """
+    config = configs.listener(listener, MECHANISM)
+    assert config.sasl_oauthbearer_jwks_endpoint_url is not None
+    jaas = configs.jaas_options(listener, MECHANISM, "OAuthBearerLoginModule")
+    location = KeyLocation(
+        url=config.sasl_oauthbearer_jwks_endpoint_url,
+        refresh_ms=config.sasl_oauthbearer_jwks_endpoint_refresh_ms,
+        retry_backoff_ms=config.sasl_oauthbearer_jwks_endpoint_retry_backoff_ms,
+        retry_backoff_max_ms=config.sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms,
+        trust=_trust(jaas),
+    )
+    return await KeySource.open(location, clock)
+
+
+class KeysUnavailableError(Exception):
+    """The keys cannot be fetched; the text says why."""
+
+
+@slotted.frozen(kw_only=True)
+class KeyLocation:
+    """Where keys are, and how often they are fetched."""
+
+    url: str
+    """``https:``, ``file:``, or ``http:`` on this machine."""
+    refresh_ms: int = 3_600_000
+    retry_backoff_ms: int = 100
+    """The wait after a fetch that failed; it doubles each time."""
+    retry_backoff_max_ms: int = 10_000
+    trust: ssl.SSLContext | None = None
+    """What checks the provider's certificate; the system's authorities without it."""
+
+
+class KeySource:
+    """The keys of one provider. It belongs to the event loop that it was opened on."""
+
+    def __init__(self, location: KeyLocation, clock: Clock, keys: KeySet) -> None:
+        self._location = location
+        self._clock = clock
+        self._keys = keys
+        self._coming: asyncio.Future[KeySet] | None = None
+        self._failures = 0
+        self._asked_at = clock.now()
+        self._refresh_at = self._asked_at + location.refresh_ms / 1000
+
+    @classmethod
+    async def open(cls, location: KeyLocation, clock: Clock) -> KeySource:
+        """Return a source with keys; raise ``InvalidConfigError`` if it cannot be had."""
+        loop = asyncio.get_running_loop()
+        try:
+            keys = await loop.run_in_executor(None, fetch_keys, location)
+        except KeysUnavailableError as error:
+            raise InvalidConfigError(f"{OPTION}: {error}", name=OPTION) from None
+        return cls(location, clock, keys)
+
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether keys are being fetched."""
+        return self._coming is not None
+
+    def verifies(self, token: JsonWebToken) -> bool:
+        """Return whether one of the keys signed a token, and fetch them again if that is due."""
+        now = self._clock.now()
+        may_ask = now >= self._asked_at + SHORTEST_WAIT
+        if now >= self._refresh_at or (may_ask and self._is_unknown(token.header.get("kid"))):
+            self._refresh(now)
+        return self._keys.verifies(token)
+
+    def _is_unknown(self, key_id: object) -> bool:
+        return isinstance(key_id, str) and not self._keys.has(key_id)
+
+    def _refresh(self, now: float) -> None:
+        if not self.is_refreshing:
+            self._asked_at = now
+            loop = asyncio.get_running_loop()
+            self._coming = loop.run_in_executor(None, fetch_keys, self._location)
+            self._coming.add_done_callback(self._came)
+
+    def _came(self, coming: asyncio.Future[KeySet]) -> None:
+        self._coming = None
+        if coming.cancelled():
+            return
+        error, now = coming.exception(), self._clock.now()
+        if error is None:
+            self._keys, self._failures = coming.result(), 0
+            self._refresh_at = now + self._location.refresh_ms / 1000
+            log.info("Fetched %d keys of the identity provider", len(self._keys.keys))
+            return
+        wait_ms = self._location.retry_backoff_ms * 2 ** min(self._failures, 30)
+        self._refresh_at = now + min(wait_ms, self._location.retry_backoff_max_ms) / 1000
+        self._failures += 1
+        log.warning("Cannot fetch the keys of the identity provider: %s", error)
+
+
+def fetch_keys(location: KeyLocation) -> KeySet:
+    """Return the keys as they are now; it blocks. Raises :class:`KeysUnavailableError`."""
+    try:
+        allow_list.check_url(location.url)
+        is_file = location.url.startswith(FILE)
+        data = _read_file(location.url) if is_file else _fetch(location)
+        return parse_key_set(data)
+    except (ValueError, https.HttpsError, CryptographyMissingError) as error:
+        raise KeysUnavailableError(str(error)) from None
+    except InvalidKeySetError as error:
+        raise KeysUnavailableError(f"it does not lead to a JSON Web Key Set: {error}") from None
+
+
+def _trust(jaas: Mapping[str, str]) -> ssl.SSLContext | None:
+    """Return what the login module says about the provider's certificate, as in Kafka."""
+    location, text = jaas.get("ssl.truststore.location"), jaas.get("ssl.truststore.certificates")
+    if location is None and text is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    password = jaas.get("ssl.truststore.password")
+    try:
+        if location is not None:
+            data = Path(location).read_bytes()
+            text = pem_of(data, None if password is None else Secret(password)).certificates
+        context.load_verify_locations(cadata=text)
+    except (OSError, ValueError, StoreError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.filename else None
+        why = reason or (str(error) if isinstance(error, StoreError) else "it has no certificate")
+        name = "ssl.truststore.location"
+        raise InvalidConfigError(f"{name} of {MECHANISM}: {why}", name=name) from None
+    return context
+
+
+def _read_file(url: str) -> bytes:
+    path = url.removeprefix(FILE)
+    path = path.removeprefix("//") if path.startswith("///") else path
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(https.MAX_ANSWER_BYTES + 1)
+    except OSError as error:
+        raise KeysUnavailableError(f"cannot read {path!r}: {error.strerror}") from None
+    if len(data) > https.MAX_ANSWER_BYTES:
+        raise KeysUnavailableError(f"{path!r} has more than {https.MAX_ANSWER_BYTES} bytes")
+    return data
+
+
+def _fetch(location: KeyLocation) -> bytes:
+    url = https.parse_url(location.url, allows_http_on_loopback=True)
+    answer = https.send(url, headers=HEADERS, context=location.trust, limits=https.Limits())
+    if answer.status != 200:
+        raise KeysUnavailableError(f"{url} answers with HTTP {answer.status}")
+    return answer.body

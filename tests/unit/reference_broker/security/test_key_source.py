@@ -1,0 +1,186 @@
+"""The keys of an identity provider: fetched at the start, and again when that is due."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from pyk.protocol.sasl.json_web_tokens import JsonWebToken
+from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.security.key_source import KeyLocation, KeySource
+from support.certificates import Authority
+from support.identity_provider import Answer, IdentityProvider
+from support.signed_tokens import SigningKey
+
+FIRST, SECOND = SigningKey.rs256("first"), SigningKey.rs256("second")
+CLAIMS = {"sub": "alice"}
+
+
+@attrs.define
+class FakeClock:
+    seconds: float = 1000.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def time_ms(self) -> int:
+        return int(self.seconds * 1000)
+
+
+def token_of(key: SigningKey) -> JsonWebToken:
+    return JsonWebToken.decode(key.sign(CLAIMS))
+
+
+async def refreshed(source: KeySource) -> None:
+    """Wait until the keys that are being fetched are there."""
+    while source.is_refreshing:
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.json"
+    write(path, FIRST)
+    return path
+
+
+def write(path: Path, *keys: SigningKey) -> None:
+    path.write_text(json.dumps({"keys": [key.jwk() for key in keys]}))
+
+
+async def test_keys_are_fetched_again_when_that_is_due(file: Path) -> None:
+    clock = FakeClock()
+    source = await KeySource.open(KeyLocation(url=f"file://{file}", refresh_ms=60_000), clock)
+    write(file, SECOND)
+
+    clock.seconds += 59
+    assert source.verifies(token_of(FIRST))
+    clock.seconds += 1
+    assert source.verifies(token_of(FIRST))  # decided by the keys that are there
+    await refreshed(source)
+
+    assert not source.verifies(token_of(FIRST))
+    assert source.verifies(token_of(SECOND))
+
+
+async def test_an_unknown_key_has_them_fetched_but_not_all_the_time(file: Path) -> None:
+    clock = FakeClock()
+    source = await KeySource.open(KeyLocation(url=f"file:{file}"), clock)
+    write(file, FIRST, SECOND)
+
+    clock.seconds += 9
+    assert not source.verifies(token_of(SECOND))
+    assert not source.is_refreshing
+    clock.seconds += 1
+    assert not source.verifies(token_of(SECOND))
+    assert source.is_refreshing
+    await refreshed(source)
+    assert source.verifies(token_of(SECOND))
+    assert not source.verifies(token_of(SigningKey.rs256("third")))
+    assert not source.is_refreshing
+
+
+async def test_keys_stay_while_they_cannot_be_fetched(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = FakeClock()
+    location = KeyLocation(url=f"file:{file}", refresh_ms=60_000, retry_backoff_ms=1000)
+    source = await KeySource.open(location, clock)
+    write(file)
+
+    for waited in (60, 1, 2, 4):
+        clock.seconds += waited
+        assert source.verifies(token_of(FIRST))
+        assert source.is_refreshing
+        await refreshed(source)
+        clock.seconds += 0.9
+        source.verifies(token_of(FIRST))
+        assert not source.is_refreshing
+        clock.seconds -= 0.9
+
+    assert "Cannot fetch the keys of the identity provider: it does not lead to" in caplog.text
+    write(file, SECOND)
+    clock.seconds += 8
+    source.verifies(token_of(FIRST))
+    await refreshed(source)
+    assert source.verifies(token_of(SECOND))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("file:/no/such/file", "No such file"),
+        ("http://login.example/keys", "must begin with https://"),
+        ("ftp://login.example/keys", "must begin with https://"),
+        ("keys.json", "https://HOST/PATH"),
+        ("", "must be a URL"),
+    ],
+)
+async def test_a_source_without_keys_is_not_opened(url: str, words: str) -> None:
+    with pytest.raises(InvalidConfigError, match=words) as caught:
+        await KeySource.open(KeyLocation(url=url), FakeClock())
+
+    assert "sasl.oauthbearer.jwks.endpoint.url" in str(caught.value)
+
+
+async def test_a_file_is_not_shown_in_the_error_that_refuses_it(tmp_path: Path) -> None:
+    (tmp_path / "passwd").write_text("root:canary")
+
+    with pytest.raises(InvalidConfigError, match="not lead to a JSON Web Key Set") as caught:
+        await KeySource.open(KeyLocation(url=f"file:{tmp_path}/passwd"), FakeClock())
+
+    assert "canary" not in str(caught.value)
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[tuple[IdentityProvider, ssl.SSLContext]]:
+    authority = Authority(tmp_path)
+    provider = IdentityProvider(authority.server(authority.issue("localhost")))
+    yield provider, ssl.create_default_context(cafile=str(authority.file))
+    provider.close()
+
+
+async def test_keys_come_over_https(provider: tuple[IdentityProvider, ssl.SSLContext]) -> None:
+    server, trust = provider
+    location = KeyLocation(url=server.url("/keys"), trust=trust)
+
+    source = await KeySource.open(location, FakeClock())
+
+    assert source.verifies(token_of(FIRST))
+    assert [asked.path for asked in server.asked] == ["/keys"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Answer(b"", 302, {"Location": "file:///etc/passwd"}), "HTTP 302"),
+        (Answer(b"canary", 500), "HTTP 500"),
+        (Answer(b"canary"), "JSON Web Key Set"),
+        (Answer(b"x" * (1 << 20) + b"x"), "more than 1048576 bytes"),
+    ],
+)
+async def test_other_answers_are_refused(
+    answer: Answer, words: str, provider: tuple[IdentityProvider, ssl.SSLContext]
+) -> None:
+    server, trust = provider
+    server.answers = lambda _: answer
+
+    with pytest.raises(InvalidConfigError, match=words) as caught:
+        await KeySource.open(KeyLocation(url=server.url("/keys"), trust=trust), FakeClock())
+
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_provider_whose_certificate_is_not_trusted_is_refused(
+    provider: tuple[IdentityProvider, ssl.SSLContext],
+) -> None:
+    server, _ = provider
+
+    with pytest.raises(InvalidConfigError, match="is not accepted"):
+        await KeySource.open(KeyLocation(url=server.url("/keys")), FakeClock())
