@@ -14,6 +14,7 @@ from pyk.clients import (
     Consumer,
     IllegalSaslStateError,
     NewTopic,
+    Oauth,
     Plain,
     Producer,
     SaslAuthenticationFailedError,
@@ -21,6 +22,7 @@ from pyk.clients import (
     SslAuthenticationError,
 )
 from support import apache_kafka
+from support.bearer_tokens import unsecured
 from support.secure_kafka import SecureKafka
 
 pytestmark = pytest.mark.conformance
@@ -29,6 +31,7 @@ CREDENTIALS = {
     "PLAIN": Plain("alice", "alice-secret"),
     "SCRAM-SHA-256": Scram("bob", "bob-secret", "SCRAM-SHA-256"),
     "SCRAM-SHA-512": Scram("bob", "bob-secret", "SCRAM-SHA-512"),
+    "OAUTHBEARER": Oauth(lambda: unsecured(sub="carol", exp=time.time() + 60)),
 }
 WAYS = [
     ("SSL", None),
