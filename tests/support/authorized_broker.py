@@ -1,4 +1,4 @@
-"""A broker in memory that lets a client do what rules allow, and nothing else."""
+"""A broker in memory that lets a client do what ACLs allow, and nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC, TRANSACT
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.handlers.authorization.access import Access
 from pyk.reference_broker.handlers.authorization.call import Call
-from pyk.reference_broker.handlers.authorization.rules import handle_as_allowed
+from pyk.reference_broker.handlers.authorization.requirements import handle_as_allowed
 from pyk.reference_broker.handlers.context import RequestContext
 from pyk.reference_broker.handlers.table import handler
 from pyk.reference_broker.security.acls import Acl
@@ -50,11 +50,11 @@ class AuthorizedBroker:
         self.broker = broker
 
     def allow(self, *rights: Right) -> None:
-        """Add rules for alice."""
+        """Add ACLs for alice."""
         for operation, kind, name in rights:
-            self.add_rule(operation, kind, name)
+            self.add_acl(operation, kind, name)
 
-    def add_rule(
+    def add_acl(
         self,
         operation: AclOperation,
         kind: ResourceType,
@@ -99,7 +99,7 @@ class AuthorizedBroker:
 
 @asynccontextmanager
 async def authorized_broker(**config: object) -> AsyncIterator[AuthorizedBroker]:
-    """Run a broker with the topic ``orders``, those of groups and transactions, and no rules."""
+    """Run a broker with the topic ``orders``, those of groups and transactions, and no ACLs."""
     brokers = {"super_users": "User:ANONYMOUS"}
     given = {"authorizer_class_name": STANDARD_AUTHORIZER, **brokers, **config}
     async with running_broker(**given) as broker:

@@ -1,4 +1,4 @@
-"""The numbers that messages and the metadata log use for access rules (KIP-140, KIP-290)."""
+"""The numbers that messages and the metadata log use for ACLs (KIP-140, KIP-290)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import IntEnum
 CLUSTER_NAME = "kafka-cluster"
 """The only name of a resource of type CLUSTER."""
 WILDCARD = "*"
-"""As the name of a LITERAL rule: every resource of the type; as a host: every host."""
+"""As the name of a LITERAL ACL: every resource of the type; as a host: every host."""
 WILDCARD_PRINCIPAL = "User:*"
-"""The principal of a rule for everybody."""
+"""The principal of an ACL for everybody."""
 
 
 class ResourceType(IntEnum):
-    """What a rule is about. ANY is for filters only."""
+    """What an ACL is about. ANY is for filters only."""
 
     UNKNOWN = 0
     ANY = 1
@@ -26,9 +26,9 @@ class ResourceType(IntEnum):
 
 
 class PatternType(IntEnum):
-    """How the name in a rule is compared with that of a resource.
+    """How the name in an ACL is compared with that of a resource.
 
-    ANY and MATCH are for filters only: MATCH finds all rules that concern a resource of the name.
+    ANY and MATCH are for filters only: MATCH finds all ACLs that concern a resource of the name.
     """
 
     UNKNOWN = 0
@@ -39,7 +39,7 @@ class PatternType(IntEnum):
 
 
 class AclOperation(IntEnum):
-    """What a rule allows or denies. ANY is for filters only; ALL is every operation."""
+    """What an ACL allows or denies. ANY is for filters only; ALL is every operation."""
 
     UNKNOWN = 0
     ANY = 1
@@ -60,7 +60,7 @@ class AclOperation(IntEnum):
 
 
 class AclPermissionType(IntEnum):
-    """Whether a rule denies or allows. ANY is for filters only."""
+    """Whether an ACL denies or allows. ANY is for filters only."""
 
     UNKNOWN = 0
     ANY = 1

@@ -286,7 +286,7 @@ class Broker:
         return Authorizer(
             self.image.acls,
             super_users(config.super_users),
-            allows_without_rule=config.allow_everyone_if_no_acl_found,
+            allows_without_acl=config.allow_everyone_if_no_acl_found,
         )
 
     def _is_known(self, name: TopicPartition, topic_id: UUID | None) -> bool:

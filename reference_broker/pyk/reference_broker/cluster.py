@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from os import PathLike, fspath
 from random import Random, SystemRandom
 from types import TracebackType
@@ -22,7 +22,13 @@ from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
-from .listener_arguments import client_options, listener_configs, tls_configs, user_configs
+from .listener_arguments import (
+    access_configs,
+    client_options,
+    listener_configs,
+    tls_configs,
+    user_configs,
+)
 from .listeners import SecurityProtocol, listeners_of
 from .security.certificates import Certificates
 
@@ -61,6 +67,7 @@ class AsyncCluster:
     is started again.
 
     ``sasl``, passwords by user, makes clients log in: by SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN.
+    With ``super_users``, some of these users, the others may do only what ACLs allow them.
     ``tls`` encrypts connections, by certificates that the cluster makes for itself (extra ``tls``).
     The listener is then ``SASL_PLAINTEXT``, ``SSL`` or ``SASL_SSL``. :meth:`client_options` has
     what a client needs.
@@ -76,6 +83,7 @@ class AsyncCluster:
         port: int | None = None,
         advertise: str | None = None,
         sasl: Mapping[str, str] | None = None,
+        super_users: Iterable[str] | None = None,
         tls: bool = False,
         clock: Clock | None = None,
         network: Network | None = None,
@@ -89,7 +97,10 @@ class AsyncCluster:
         random = random or SystemRandom()
         self._users = dict(sasl or {})
         self._certificates = Certificates() if tls else None
-        self._config = self._secured(_quick_start(config or {}), host, port, advertise, random)
+        given = _quick_start(config or {})
+        if super_users is not None:
+            given = access_configs(given, self._users, super_users)
+        self._config = self._secured(given, host, port, advertise, random)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
@@ -265,6 +276,7 @@ class Cluster:
         port: int | None = None,
         advertise: str | None = None,
         sasl: Mapping[str, str] | None = None,
+        super_users: Iterable[str] | None = None,
         tls: bool = False,
     ) -> None:
         self._cluster = AsyncCluster(
@@ -275,6 +287,7 @@ class Cluster:
             port=port,
             advertise=advertise,
             sasl=sasl,
+            super_users=super_users,
             tls=tls,
         )
         self._loop: asyncio.AbstractEventLoop | None = None

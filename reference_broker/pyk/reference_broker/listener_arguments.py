@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .address import WILDCARDS, format_address, parse_address
 from .config import BrokerConfigLayers, InvalidConfigError
+from .config.broker_config import STANDARD_AUTHORIZER
 from .listeners import SecurityProtocol, listeners_of
 from .security.certificates import Certificates
 
@@ -78,7 +79,7 @@ def user_configs(
 
     Raises ``InvalidConfigError`` if there is no such listener.
     """
-    from .security.users import MECHANISMS, plain_jaas_config
+    from .security.users import INTER_BROKER_USER, MECHANISMS, plain_jaas_config
 
     layers = BrokerConfigLayers.of(config)
     bound = listeners_of(layers.broker_config()).bound
@@ -87,11 +88,44 @@ def user_configs(
         text = "sasl= (--sasl): none of the listeners has SASL"
         raise InvalidConfigError(text, name="listeners")
     jaas = plain_jaas_config(users, inter_broker_password)
-    return {
+    configs: dict[str, object] = {
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         **{f"listener.name.{name}.plain.sasl.jaas.config": jaas for name in listeners},
         **config,
+    }
+    if configs.get("authorizer.class.name"):
+        # Brokers send each other what no client may send.
+        names = (str(configs.get("super.users", "")), f"User:{INTER_BROKER_USER}")
+        configs["super.users"] = ";".join(filter(None, names))
+    return configs
+
+
+def access_configs(
+    config: Mapping[str, object], users: Mapping[str, str], super_users: Iterable[str]
+) -> dict[str, object]:
+    """Return the configurations that let clients do what ACLs allow, ``super_users`` everything.
+
+    Raises ``ValueError`` for a super user that is not one of the users.
+    """
+    names = [super_users] if isinstance(super_users, str) else list(super_users)
+    if not users:
+        raise ValueError(
+            "super_users: nobody logs in to this cluster; give the passwords of users by sasl="
+        )
+    for name in names:
+        if name not in users:
+            raise ValueError(
+                f"super_users: {name!r} is not one of the users {', '.join(users)} of sasl="
+            )
+    if "super.users" in config:
+        raise InvalidConfigError(
+            "super.users and super_users= were given; use one of them", name="super.users"
+        )
+    return {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        **config,
+        "super.users": ";".join(f"User:{name}" for name in names),
     }
 
 

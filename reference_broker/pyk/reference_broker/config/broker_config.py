@@ -90,7 +90,7 @@ class BrokerConfig:
     authorizer_class_name: str = string(
         "",
         choices=("", STANDARD_AUTHORIZER),
-        doc="What decides by rules who may do what; if it is empty, everybody may do everything.",
+        doc="What decides by ACLs who may do what; if it is empty, everybody may do everything.",
     )
     # Kafka's authorizer reads these two by itself, so a broker does not describe them.
     super_users: str = string(
@@ -101,7 +101,7 @@ class BrokerConfig:
     allow_everyone_if_no_acl_found: bool = boolean(
         False,
         is_internal=True,
-        doc="Whether everybody may use a resource that no rule concerns.",
+        doc="Whether everybody may use a resource that no ACL concerns.",
     )
 
     # Quotas

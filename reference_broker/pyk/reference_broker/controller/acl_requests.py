@@ -1,4 +1,4 @@
-"""CreateAcls and DeleteAcls: each rule, and each filter, on its own (KIP-140). Pure."""
+"""CreateAcls and DeleteAcls: each ACL, and each filter, on its own (KIP-140). Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _UNKNOWN_OR_ANY = (0, 1)
 def create_acls(
     acls: Acls, request: CreateAclsRequest, new_id: Callable[[], UUID]
 ) -> tuple[CreateAclsResponse, Records]:
-    """Return the response to CreateAcls, and a record for each valid rule that is new."""
+    """Return the response to CreateAcls, and a record for each valid ACL that is new."""
     response = CreateAclsResponse()
     new: dict[Acl, None] = {}
     for creation in request.creations:
@@ -70,7 +70,7 @@ def create_acls(
 
 
 def delete_acls(acls: Acls, request: DeleteAclsRequest) -> tuple[DeleteAclsResponse, Records]:
-    """Return the response to DeleteAcls, and a record for each rule that a filter matches."""
+    """Return the response to DeleteAcls, and a record for each ACL that a filter matches."""
     response = DeleteAclsResponse()
     deleted: dict[UUID, None] = {}
     for asked in request.filters:
@@ -89,7 +89,7 @@ def delete_acls(acls: Acls, request: DeleteAclsRequest) -> tuple[DeleteAclsRespo
 
 
 def _check(creation: AclCreation) -> None:
-    """Raise :class:`ApiError` unless a rule may be added, with Kafka's texts."""
+    """Raise :class:`ApiError` unless an ACL may be added, with Kafka's texts."""
     is_cluster = creation.resource_type == ResourceType.CLUSTER
     if is_cluster and creation.resource_name != CLUSTER_NAME:
         raise _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")

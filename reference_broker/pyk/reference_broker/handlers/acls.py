@@ -1,4 +1,4 @@
-"""DescribeAcls, CreateAcls, DeleteAcls: the rules of the authorizer, if there is one (KIP-140)."""
+"""DescribeAcls, CreateAcls, DeleteAcls: the ACLs of the authorizer, if there is one (KIP-140)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .context import RequestContext
 
 
 class AclServices(Protocol):
-    """The services that requests about rules use."""
+    """The services that requests about ACLs use."""
 
     @property
     def authorizer(self) -> Authorizer | None: ...
@@ -45,7 +45,7 @@ class AclServices(Protocol):
 def describe_acls(
     services: AclServices, request: DescribeAclsRequest, context: RequestContext
 ) -> DescribeAclsResponse:
-    """Return the rules that match, those of a pattern together."""
+    """Return the ACLs that match, those of a pattern together."""
     if services.authorizer is None:
         return DescribeAclsResponse(
             error_code=ErrorCode.SECURITY_DISABLED,
@@ -76,7 +76,7 @@ def alter_acls(
     request: CreateAclsRequest | DeleteAclsRequest,
     context: RequestContext,
 ) -> HandlerResult:
-    """Add or remove rules: the controller does, unless there is no authorizer."""
+    """Add or remove ACLs: the controller does, unless there is no authorizer."""
     if services.authorizer is None:
         return _refuse(request)
     return services.controller.send(request)

@@ -115,7 +115,7 @@ def _handle_as_allowed(
     services: BrokerServices, request: Request, context: RequestContext
 ) -> HandlerResult:
     from .authorization.call import Call
-    from .authorization.rules import handle_as_allowed
+    from .authorization.requirements import handle_as_allowed
 
     assert context.access is not None
     call = Call(

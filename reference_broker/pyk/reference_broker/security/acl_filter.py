@@ -1,4 +1,4 @@
-"""Find access rules as DescribeAcls and DeleteAcls ask for them (KIP-140, KIP-290). Pure."""
+"""Find ACLs as DescribeAcls and DeleteAcls ask for them (KIP-140, KIP-290). Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FilterFields(Protocol):
 
 @slotted.frozen(kw_only=True)
 class AclFilter:
-    """What rules must be like; None, and ANY, for whatever it may be."""
+    """What ACLs must be like; None, and ANY, for whatever it may be."""
 
     resource_type: int
     resource_name: str | None
@@ -50,13 +50,13 @@ class AclFilter:
         )
 
     def find(self, acls: Acls) -> Iterator[tuple[UUID, Acl]]:
-        """Yield the rules that match, with their ids."""
+        """Yield the ACLs that match, with their ids."""
         for acl_id, acl in acls.by_id.items():
             if self.matches(acl):
                 yield acl_id, acl
 
     def matches(self, acl: Acl) -> bool:
-        """Return whether a rule is like this."""
+        """Return whether an ACL is like this."""
         return (
             self.resource_type in (ResourceType.ANY, acl.resource_type)
             and self.principal in (None, acl.principal)

@@ -1,8 +1,8 @@
-"""The access rules of a cluster, found by the resource that they concern. Pure.
+"""The ACLs of a cluster, found by the resource that they concern. Pure.
 
-A rule concerns a resource if it has its name, or ``*``, or a prefix of its name. So the rules of a
+An ACL concerns a resource if it has its name, or ``*``, or a prefix of its name. So the ACLs of a
 resource are found with one look-up for the name, one for ``*``, and one for each length that
-prefixes have; how many rules there are does not matter.
+prefixes have; how many ACLs there are does not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyk.runtime import slotted
 
 @slotted.frozen(kw_only=True)
 class Acl:
-    """A rule: who may, or must not, do what to which resources. Numbers as in the protocol."""
+    """An ACL: who may, or must not, do what to which resources. Numbers as in the protocol."""
 
     resource_type: int
     resource_name: str
@@ -33,17 +33,15 @@ class Acl:
         return self.resource_type, self.pattern_type, self.resource_name
 
 
-RulesByPrincipal = Mapping[str, list[Acl]]
+AclsByPrincipal = Mapping[str, list[Acl]]
 
 
 @slotted.define(eq=False)
 class Acls:
-    """All rules. Changes only by :meth:`add` and :meth:`remove`."""
+    """All ACLs. Changes only by :meth:`add` and :meth:`remove`."""
 
     by_id: dict[UUID, Acl] = slotted.field(factory=dict)
     """In the order in which they were added."""
-    changes: int = 0
-    """How often the rules have changed: what was decided before may be different now."""
     _known: set[Acl] = slotted.field(factory=set)
     _by_pattern: dict[tuple[int, int, str], dict[str, list[Acl]]] = slotted.field(factory=dict)
     _prefix_lengths: dict[int, Counter[int]] = slotted.field(factory=dict)
@@ -53,30 +51,28 @@ class Acls:
         return acl in self._known
 
     def add(self, acl_id: UUID, acl: Acl) -> None:
-        """Add a rule under the id by which it is removed."""
-        self.changes += 1
+        """Add an ACL under the id by which it is removed."""
         self.by_id[acl_id] = acl
         self._known.add(acl)
-        rules = self._by_pattern.get(acl.pattern)
-        if rules is None:
-            rules = self._by_pattern[acl.pattern] = {}
+        by_principal = self._by_pattern.get(acl.pattern)
+        if by_principal is None:
+            by_principal = self._by_pattern[acl.pattern] = {}
             if acl.pattern_type == PatternType.PREFIXED:
                 lengths = self._prefix_lengths.setdefault(acl.resource_type, Counter())
                 lengths[len(acl.resource_name)] += 1
-        rules.setdefault(acl.principal, []).append(acl)
+        by_principal.setdefault(acl.principal, []).append(acl)
 
     def remove(self, acl_id: UUID) -> None:
-        """Remove a rule, if there is one of this id."""
+        """Remove an ACL, if there is one of this id."""
         acl = self.by_id.pop(acl_id, None)
         if acl is None:
             return
-        self.changes += 1
         self._known.discard(acl)
-        rules = self._by_pattern[acl.pattern]
-        rules[acl.principal].remove(acl)
-        if not rules[acl.principal]:
-            del rules[acl.principal]
-        if not rules:
+        by_principal = self._by_pattern[acl.pattern]
+        by_principal[acl.principal].remove(acl)
+        if not by_principal[acl.principal]:
+            del by_principal[acl.principal]
+        if not by_principal:
             del self._by_pattern[acl.pattern]
             if acl.pattern_type == PatternType.PREFIXED:
                 self._forget_prefix(acl)
@@ -88,8 +84,8 @@ class Acls:
         if not lengths[length]:
             del lengths[length]
 
-    def of_resource(self, resource_type: int, name: str) -> Iterator[RulesByPrincipal]:
-        """Yield the rules that concern a resource, by principal; those of each pattern together."""
+    def of_resource(self, resource_type: int, name: str) -> Iterator[AclsByPrincipal]:
+        """Yield the ACLs that concern a resource, by principal; those of each pattern together."""
         by_pattern = self._by_pattern
         found = by_pattern.get((resource_type, PatternType.LITERAL, name))
         if found is not None:
@@ -105,7 +101,7 @@ class Acls:
                     yield found
 
     def of_type(self, resource_type: int) -> Iterator[Acl]:
-        """Yield all rules about resources of a type."""
+        """Yield all ACLs about resources of a type."""
         for acl in self.by_id.values():
             if acl.resource_type == resource_type:
                 yield acl

@@ -1,11 +1,11 @@
 """Decide whether a client may do something to a resource, as Kafka's StandardAuthorizer does. Pure.
 
 1. A super user may do everything.
-2. A rule that denies it to the client wins over any number that allow it.
+2. An ACL that denies it to the client wins over any number that allow it.
 3. One that allows it is needed: of the same operation, of ALL, or of one that implies it. READ,
-   WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. A rule that
+   WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. An ACL that
    denies implies nothing.
-4. Where no rule at all concerns the resource, ``allow.everyone.if.no.acl.found`` decides.
+4. Where no ACL at all concerns the resource, ``allow.everyone.if.no.acl.found`` decides.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ _GRANTING = {
         (AclOperation.ALL, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
     ),
 }
-"""Which operations of a rule that allows are enough for an operation."""
+"""Which operations of an ACL that allows are enough for an operation."""
 
 
 @slotted.frozen
 class Client:
-    """A client as rules see it: its principal (``User:alice``) and its address."""
+    """A client as ACLs see it: its principal (``User:alice``) and its address."""
 
     principal: str
     host: str
 
     @classmethod
     def of(cls, principal: Principal, address: str) -> Client:
-        """Return a client; its address is written as in Kafka's rules: IPv6 without ``::``."""
+        """Return a client; its address is written as in Kafka's ACLs: IPv6 without ``::``."""
         return cls(str(principal), _as_in_rules(address))
 
 
 class Authorizer:
-    """The rules of a cluster, and the users that no rule concerns."""
+    """The ACLs of a cluster, and the users that no ACL concerns."""
 
-    def __init__(self, acls: Acls, super_users: Set[str], *, allows_without_rule: bool) -> None:
+    def __init__(self, acls: Acls, super_users: Set[str], *, allows_without_acl: bool) -> None:
         self._acls = acls
         self._super_users = super_users
-        self._allows_without_rule = allows_without_rule
+        self._allows_without_acl = allows_without_acl
 
     def allows(
         self,
@@ -88,7 +88,7 @@ class Authorizer:
         """
         if client.principal in self._super_users:
             return True
-        is_allowed = self._rules_allow(client, operation, resource_type, name)
+        is_allowed = self._acls_allow(client, operation, resource_type, name)
         if not is_allowed and is_asked_for:
             log.info(
                 "Denied %s on %s %r to %s from %s",
@@ -100,27 +100,27 @@ class Authorizer:
             )
         return is_allowed
 
-    def _rules_allow(self, client: Client, operation: int, resource_type: int, name: str) -> bool:
+    def _acls_allow(self, client: Client, operation: int, resource_type: int, name: str) -> bool:
         granting = _GRANTING[AclOperation(operation)]
-        is_allowed, has_rules = False, False
-        for rules in self._acls.of_resource(resource_type, name):
-            has_rules = True
+        is_allowed, has_acls = False, False
+        for by_principal in self._acls.of_resource(resource_type, name):
+            has_acls = True
             for principal in (client.principal, WILDCARD_PRINCIPAL):
-                for acl in rules.get(principal, ()):
+                for acl in by_principal.get(principal, ()):
                     if acl.host not in (WILDCARD, client.host):
                         continue
                     if acl.permission_type == AclPermissionType.ALLOW:
                         is_allowed = is_allowed or acl.operation in granting
                     elif acl.operation in (AclOperation.ALL, operation):
                         return False
-        return is_allowed or (self._allows_without_rule and not has_rules)
+        return is_allowed or (self._allows_without_acl and not has_acls)
 
     def allows_on_any(
         self, client: Client, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         """Return whether there may be a resource of a type that a client may do something to.
 
-        As in Kafka (KIP-679), a rule counts that no rule which denies covers as a whole; implied
+        As in Kafka (KIP-679), an ACL counts that no ACL which denies covers as a whole; implied
         operations do not count.
         """
         # A name like any other: it shows super users, and what counts for every name.
@@ -160,7 +160,7 @@ def _concerns(acl: Acl, client: Client, operation: AclOperation) -> bool:
 
 
 def _is_covered(pattern_type: int, name: str, denied: Set[tuple[int, str]]) -> bool:
-    """Return whether rules deny all that a rule with this pattern allows."""
+    """Return whether ACLs deny all that an ACL with this pattern allows."""
     if pattern_type == PatternType.LITERAL:
         if name == WILDCARD:
             return False

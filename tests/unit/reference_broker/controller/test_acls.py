@@ -1,4 +1,4 @@
-"""Access rules as the controller adds, removes and keeps them."""
+"""ACLs as the controller adds, removes and keeps them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 READ, ALLOW = AclOperation.READ, AclPermissionType.ALLOW
 
 
-def rule(name: str = "orders", **more: Any) -> AclCreation:
+def acl(name: str = "orders", **more: Any) -> AclCreation:
     fields = {
         "resource_type": TOPIC,
         "resource_name": name,
@@ -45,8 +45,8 @@ def asked(name: str | None = None, **more: Any) -> DeleteAclsFilter:
     return DeleteAclsFilter(**{**fields, **more})
 
 
-def create(controllers: Controllers, *rules: AclCreation) -> list[tuple[int, str | None]]:
-    results = controllers.ask(CreateAclsRequest(creations=list(rules))).results
+def create(controllers: Controllers, *acls: AclCreation) -> list[tuple[int, str | None]]:
+    results = controllers.ask(CreateAclsRequest(creations=list(acls))).results
     return [(each.error_code, each.error_message) for each in results]
 
 
@@ -58,30 +58,30 @@ def names(controllers: Controllers) -> list[str]:
     return [acl.resource_name for acl in controllers.published.acls.by_id.values()]
 
 
-def test_rules_outlive_a_restart() -> None:
+def test_acls_outlive_a_restart() -> None:
     controllers = Controllers()
 
-    assert create(controllers, rule(), rule("payments")) == [(0, None), (0, None)]
+    assert create(controllers, acl(), acl("payments")) == [(0, None), (0, None)]
     controllers.restart()
 
     assert names(controllers) == ["orders", "payments"]
 
 
-def test_a_rule_that_is_there_already_is_not_added_again() -> None:
+def test_an_acl_that_is_there_already_is_not_added_again() -> None:
     controllers = Controllers()
 
-    create(controllers, rule(), rule())
-    assert create(controllers, rule()) == [(0, None)]
+    create(controllers, acl(), acl())
+    assert create(controllers, acl()) == [(0, None)]
 
     assert names(controllers) == ["orders"]
 
 
-def test_a_rule_that_was_removed_can_be_added_again() -> None:
+def test_an_acl_that_was_removed_can_be_added_again() -> None:
     controllers = Controllers()
-    create(controllers, rule())
+    create(controllers, acl())
     delete(controllers, asked("orders"))
 
-    create(controllers, rule())
+    create(controllers, acl())
 
     assert names(controllers) == ["orders"]
 
@@ -103,34 +103,34 @@ def test_a_rule_that_was_removed_can_be_added_again() -> None:
         ),
     ],
 )
-def test_an_invalid_rule_is_refused_and_the_others_are_added(
+def test_an_invalid_acl_is_refused_and_the_others_are_added(
     wrong: dict[str, Any], message: str
 ) -> None:
     controllers = Controllers()
 
-    results = create(controllers, rule(**wrong), rule("payments"))
+    results = create(controllers, acl(**wrong), acl("payments"))
 
     assert results == [(ErrorCode.INVALID_REQUEST, message), (0, None)]
     assert names(controllers) == ["payments"]
 
 
-def test_more_rules_than_one_request_may_make_are_refused_together() -> None:
+def test_more_acls_than_one_request_may_make_are_refused_together() -> None:
     controllers = Controllers()
-    rules = [rule(f"topic-{number}") for number in range(MAX_RECORDS_PER_REQUEST + 1)]
+    acls = [acl(f"topic-{number}") for number in range(MAX_RECORDS_PER_REQUEST + 1)]
 
-    results = create(controllers, *rules)
+    results = create(controllers, *acls)
 
     assert {code for code, _ in results} == {ErrorCode.POLICY_VIOLATION}
     assert not names(controllers)
 
 
-RULES = [
-    rule("orders"),
-    rule("*"),
-    rule("ord", resource_pattern_type=PREFIXED),
-    rule("payments", principal="User:bob"),
-    rule("payments", operation=AclOperation.WRITE, host="10.0.0.1"),
-    rule("orders", resource_type=GROUP, permission_type=AclPermissionType.DENY),
+ACLS = [
+    acl("orders"),
+    acl("*"),
+    acl("ord", resource_pattern_type=PREFIXED),
+    acl("payments", principal="User:bob"),
+    acl("payments", operation=AclOperation.WRITE, host="10.0.0.1"),
+    acl("orders", resource_type=GROUP, permission_type=AclPermissionType.DENY),
 ]
 
 
@@ -155,24 +155,24 @@ RULES = [
         (asked(permission_type=AclPermissionType.DENY), [5]),
     ],
 )
-def test_a_filter_removes_the_rules_that_match_and_returns_them(
+def test_a_filter_removes_the_acls_that_match_and_returns_them(
     wanted: DeleteAclsFilter, found: list[int]
 ) -> None:
     controllers = Controllers()
-    create(controllers, *RULES)
-    kept = [each.resource_name for at, each in enumerate(RULES) if at not in found]
+    create(controllers, *ACLS)
+    kept = [each.resource_name for at, each in enumerate(ACLS) if at not in found]
 
     (result,) = delete(controllers, wanted)
 
     removed = [(each.resource_name, each.principal, each.host) for each in result.matching_acls]
-    expected = [RULES[at] for at in found]
+    expected = [ACLS[at] for at in found]
     assert removed == [(each.resource_name, each.principal, each.host) for each in expected]
     assert names(controllers) == kept
 
 
-def test_two_filters_may_match_the_same_rule() -> None:
+def test_two_filters_may_match_the_same_acl() -> None:
     controllers = Controllers()
-    create(controllers, rule())
+    create(controllers, acl())
 
     results = delete(controllers, asked(), asked("orders"))
 
@@ -191,7 +191,7 @@ def test_two_filters_may_match_the_same_rule() -> None:
 )
 def test_an_unknown_filter_is_refused(wrong: dict[str, Any], message: str) -> None:
     controllers = Controllers()
-    create(controllers, rule())
+    create(controllers, acl())
 
     (result,) = delete(controllers, asked(**wrong))
 

@@ -96,7 +96,7 @@ from pyk.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.handlers.authorization.rules import RULES
+from pyk.reference_broker.handlers.authorization.requirements import REQUIREMENTS
 from pyk.reference_broker.handlers.table import SERVED
 from pyk.runtime.virtual_time import virtual_time
 from support.authorized_broker import Right, authorized_broker, on_cluster, refusals
@@ -400,8 +400,8 @@ async def test_a_request_is_refused_unless_all_that_it_needs_is_allowed(
 
 
 @pytest.mark.parametrize("key", sorted(SERVED), ids=lambda key: key.api_name)
-def test_every_api_has_a_rule(key: ApiKey) -> None:
-    assert key in RULES
+def test_every_api_has_a_requirement(key: ApiKey) -> None:
+    assert key in REQUIREMENTS
 
 
 @pytest.mark.parametrize(("request_", "version", "rights", "code"), CASES, ids=NAMES)
