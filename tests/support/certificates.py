@@ -53,6 +53,10 @@ class Authority:
         """Return a certificate of these names or addresses."""
         return self._ca.issue_cert(*names, not_before=LONG_AGO, not_after=expires)
 
+    def intermediate(self) -> trustme.CA:
+        """Return an authority that this one has signed."""
+        return self._ca.create_child_ca()
+
     def write(self, leaf: trustme.LeafCert, name: str) -> Path:
         """Write key and chain into one file."""
         path = self.folder / name

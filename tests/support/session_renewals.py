@@ -42,6 +42,8 @@ class Account:
     read: int = 0
     out_of_order: int = 0
     """Records that came after a later one of their partition, or twice."""
+    gaps: list[tuple[int, int, int, int]] = attrs.Factory(list)
+    """Of what was not read: partition, offset, first number and how many; the first hundred."""
     position: int = 0
     """One more than the last number that was read."""
 
@@ -137,6 +139,10 @@ def _read(options: dict[str, Any], topic: str, account: Account, is_over: thread
             for record in consumer.poll(1):
                 number = int.from_bytes((record.value or b"")[:8], "big")
                 account.read += 1
+                expected = PARTITIONS + last[record.partition]
+                if number > expected and last[record.partition] >= 0 and len(account.gaps) < 100:
+                    gap = (record.partition, record.offset, expected, (number - expected) // 2)
+                    account.gaps.append(gap)
                 account.out_of_order += number <= last[record.partition]
                 last[record.partition] = max(number, last[record.partition])
                 account.position = max(last) + 1

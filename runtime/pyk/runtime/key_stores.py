@@ -10,7 +10,10 @@ CONVERT = (
     "convert it: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 "
     "-deststoretype PKCS12"
 )
-INSTALL = "it is PKCS12, which needs the package 'cryptography': install it, or convert it to PEM"
+INSTALL = (
+    "it is PKCS12, which needs the package 'cryptography': pip install 'pyk-kafka[tls]', or "
+    "convert it to PEM"
+)
 
 
 class StoreError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 HIDDEN = "<secret>"
@@ -40,6 +41,28 @@ class Secret:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a secret cannot be pickled: give it to each process by itself")
+
+
+class SecretFunction(Secret):
+    """A secret that a function returns each time it is needed, such as one that a vault keeps."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[], str]) -> None:
+        super().__init__("")
+        self._function = function
+
+    def reveal(self) -> str:
+        return self._function()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretFunction) and self._function is other._function
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+    def __bool__(self) -> bool:
+        return True
 
 
 def secret_of(value: str | Secret) -> Secret:

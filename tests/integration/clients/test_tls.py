@@ -297,10 +297,38 @@ async def test_every_form_of_a_certificate_is_shown_to_the_broker(
             "ssl_keystore_key": locked.read_text(),
             "ssl_key_password": "key-canary",
         },
+        {
+            "ssl_keystore_certificate_chain": chain.read_text(),
+            "ssl_keystore_key": locked.read_text,
+            "ssl_key_password": lambda: "key-canary",
+        },
     ]
     async with listening(authority.demanding_server(leaf)) as (_, port):
         for form in forms:
             assert await connects(port, ssl_cafile=authority.file, **form), form
+
+
+async def test_the_authorities_between_are_shown_as_well(
+    authority: Authority, leaf: trustme.LeafCert
+) -> None:
+    mine = authority.intermediate().issue_cert("alice")
+    chain = authority.write(mine, "chain.pem")
+    assert chain.read_text().count("BEGIN CERTIFICATE") == 2
+
+    async with listening(authority.demanding_server(leaf)) as (_, port):
+        assert await connects(port, ssl_cafile=authority.file, ssl_certfile=chain)
+
+
+async def test_a_key_that_a_function_does_not_return_is_told(authority: Authority) -> None:
+    mine = authority.issue("alice")
+
+    with pytest.raises(ConfigurationError, match="ssl_key_password"):
+        new_client(
+            1,
+            ssl_keystore_certificate_chain=mine.cert_chain_pems[0].bytes().decode(),
+            ssl_keystore_key=lambda: encrypted_key(mine, "right-canary"),
+            ssl_key_password=lambda: "wrong-canary",
+        )
 
 
 async def test_a_certificate_that_changes_on_disk_is_used_by_new_connections(

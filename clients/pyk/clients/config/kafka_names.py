@@ -8,7 +8,7 @@ from __future__ import annotations
 
 STORES = "the contents of a file tell its format"
 VERSIONS = "ssl_enabled_protocols has the versions"
-OPENSSL = "TLS is that of Python and OpenSSL"
+OPENSSL = "TLS is that of Python and OpenSSL; ssl_context takes what no option here has"
 KERBEROS = "for Kerberos, which this release does not have"
 BROKERS = "brokers validate tokens"
 METRICS = "pyk has no metric reporters; call stats()"

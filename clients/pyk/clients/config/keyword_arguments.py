@@ -77,9 +77,9 @@ class ClientOptions(TypedDict, total=False):
     ssl_certfile: str | PathLike | None
     ssl_keyfile: str | PathLike | None
     ssl_keystore_certificate_chain: str | None
-    ssl_keystore_key: str | Secret | None
+    ssl_keystore_key: str | Secret | Callable[[], str] | None
     ssl_keystore_password: str | Secret | None
-    ssl_key_password: str | Secret | None
+    ssl_key_password: str | Secret | Callable[[], str] | None
     ssl_crlfile: str | PathLike | None
     ssl_endpoint_identification_algorithm: Literal["https", ""]
     ssl_enabled_protocols: str | Sequence[str]

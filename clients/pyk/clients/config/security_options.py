@@ -103,13 +103,13 @@ class SecurityOptions(OauthOptions):
         OptionalText(1 << 20), None, "The certificate chain of the client, as text in PEM."
     )
     ssl_keystore_key: Secret | None = option(
-        SecretText(), None, "The key of the client, as text in PEM."
+        SecretText(or_function=True), None, "The key of the client, as text in PEM."
     )
     ssl_keystore_password: Secret | None = option(
         SecretText(), None, "The password of ``ssl_certfile``, if it is PKCS12."
     )
     ssl_key_password: Secret | None = option(
-        SecretText(), None, "The password of an encrypted key."
+        SecretText(or_function=True), None, "The password of an encrypted key."
     )
     ssl_crlfile: str | None = option(
         FilePath(), None, "Certificates that were revoked, in PEM. An option of pyk."

@@ -10,6 +10,7 @@ from pyk.clients.config.values import items_of
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.proxies import Proxy, parse_proxy
 from pyk.clients.security.secret import Secret
+from pyk.runtime.secret import SecretFunction
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 OLD_TLS_VERSIONS = ("SSLv2", "SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
@@ -17,17 +18,22 @@ OLD_TLS_VERSIONS = ("SSLv2", "SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
 
 @attrs.frozen
 class SecretText:
-    """A str that is never shown, or None."""
+    """A str that is never shown, or None; also a function that returns it, if that is allowed."""
+
+    or_function: bool = False
 
     def parse(self, given: object) -> Secret | None:
         if given is None or isinstance(given, Secret):
             return given
+        if self.or_function and callable(given):
+            return SecretFunction(given)
         if not isinstance(given, str):
-            raise ValueError(f"must be a str, not {type(given).__name__}")
+            kinds = "a str, or a function that returns one" if self.or_function else "a str"
+            raise ValueError(f"must be {kinds}, not {type(given).__name__}")
         return Secret(given) if given else None
 
     def describe(self) -> str:
-        return "str; it is never shown"
+        return "str, or function that returns one" if self.or_function else "str; it is never shown"
 
 
 @runtime_checkable
