@@ -210,7 +210,14 @@ class FaultInjector:
         self, effect: Effect, request: Request, connection: Connection
     ) -> HandlerResult:
         from .handlers.error_responses import error_response
-        from .handlers.partitioned import SHAPES, merge, partition_number, split, topics_of
+        from .handlers.partitioned import (
+            SHAPES,
+            error_partitions,
+            merge,
+            partition_number,
+            split,
+            topics_of,
+        )
 
         assert effect.error is not None
         api_key, code = request.api_key, effect.error
@@ -225,7 +232,7 @@ class FaultInjector:
             return (self._topic_name(api_key, topic), number) in chosen
 
         failing, others = split(api_key, request.body, is_chosen)
-        failed = error_response(api_key, failing, code)
+        failed = error_partitions(api_key, failing, code)
         if not others.fields or not list(topics_of(api_key, others)):
             return failed
         request.body = others

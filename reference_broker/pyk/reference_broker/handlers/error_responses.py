@@ -21,7 +21,7 @@ def error_response(
     ``request`` is None if its body was not read; what it asked about is then left out. ``version``
     says which of two places for the code a response has; the request mostly says it too.
     """
-    if request is not None and api_key in SHAPES:
+    if request is not None and api_key in SHAPES and api_key not in _CODES_ARE_ABOVE_PARTITIONS:
         return error_partitions(api_key, request, code)
     response: Any = response_class(api_key)()
     if any(field.name == "error_code" for field in response.fields):
@@ -35,6 +35,10 @@ def error_response(
 
 _CODES_ARE_IN_ITEMS = {ApiKey.FIND_COORDINATOR: 4, ApiKey.OFFSET_FETCH: 8}
 """From which version on only the groups that are asked about have error codes."""
+
+
+_CODES_ARE_ABOVE_PARTITIONS = {ApiKey.OFFSET_DELETE}
+"""Have one code for the whole response, too, and no partitions beside it."""
 
 
 def _metadata(request: Any, response: Any, code: ErrorCode) -> None:
@@ -171,6 +175,16 @@ def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _describe_user_scram_credentials(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_user_scram_credentials import (
+        DescribeUserScramCredentialsResult,
+    )
+
+    response.results = [
+        DescribeUserScramCredentialsResult(error_code=code) for _ in request.users or ()
+    ]
+
+
 def _create_acls(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.create_acls import AclCreationResult
 
@@ -258,6 +272,7 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_user_scram_credentials,
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,

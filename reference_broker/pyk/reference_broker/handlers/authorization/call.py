@@ -13,7 +13,7 @@ from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
 from pyk.reference_broker.handlers.context import RequestContext
 from pyk.reference_broker.handlers.error_responses import error_response
-from pyk.reference_broker.handlers.partitioned import shallow_copy
+from pyk.reference_broker.handlers.partitioned import SHAPES, error_partitions, shallow_copy
 from pyk.runtime import slotted
 
 from .access import Access
@@ -128,7 +128,12 @@ def by_item(
 def refused_result(call: Call, asked: str, answered: str, item: Any, code: ErrorCode) -> Any:
     """Return the result of one item that is refused."""
     single = call.with_items(asked, [item]).request
-    (result,) = getattr(error_response(call.api_key, single, code, call.version), answered)
+    response = (
+        error_partitions(call.api_key, single, code)
+        if call.api_key in SHAPES
+        else error_response(call.api_key, single, code, call.version)
+    )
+    (result,) = getattr(response, answered)
     if hasattr(result, "error_message"):
         result.error_message = _MESSAGES.get(code)
     return result
