@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -41,10 +43,11 @@ async def log_in_by_scram(
     username: str,
     password: str,
     mechanism: ScramMechanism = ScramMechanism.SCRAM_SHA_512,
+    extensions: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """Return the broker's answer to the proof, whose signature is then verified."""
     await handshake(client, mechanism.value)
-    first = ClientFirst(username=username, nonce="nonce")
+    first = ClientFirst(username=username, nonce="nonce", extensions=extensions)
     response = await authenticate(client, first.encode())
     if response.error_code:
         return response

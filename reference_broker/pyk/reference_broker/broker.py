@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from .security.authorizer import Authorizer
     from .security.broker_login import BrokerLogin
+    from .token_expiry import TokenExpiry
 
 
 @slotted.frozen(kw_only=True)
@@ -252,12 +253,20 @@ class Broker:
         )
         # From here on the start waits for flushes, and the maintenance repeats those that fail.
         LogMaintenance(logs, self.follower, timers).schedule()
+        if configs.broker.delegation_token_secret_key:
+            self._new_token_expiry().schedule()
         if not logs.was_shut_down_cleanly:
             await begin_leader_epochs(self.controller, self.node_id)
         self.services = self._new_services(replicas)
         logs.set_strays_aside(self._is_known)
         for _ in self.follower.follow_all(is_clean=logs.was_shut_down_cleanly):
             await asyncio.sleep(0)
+
+    def _new_token_expiry(self) -> TokenExpiry:
+        from .token_expiry import TokenExpiry
+
+        interval_ms = self.configs.broker.delegation_token_expiry_check_interval_ms
+        return TokenExpiry(self.controller, self._timers.queue, self.moment, interval_ms)
 
     def _new_services(self, replicas: Replicas) -> BrokerServices:
         return BrokerServices(

@@ -17,15 +17,23 @@ from .controller.shard import ControllerShard
 from .controller.topics import Charge, uncharged
 from .coordinator.runtime import ShardRuntime
 from .deferred import Deferred
+from .security.principal import ANONYMOUS, Principal
 
 
 class ControllerChannel(Protocol):
     """The way to the active controller."""
 
-    def send(self, request: Message, charge: Charge = uncharged) -> Deferred[Any]:
+    def send(
+        self,
+        request: Message,
+        charge: Charge = uncharged,
+        *,
+        requester: Principal = ANONYMOUS,
+    ) -> Deferred[Any]:
         """Send a request; return its response, which comes when what it decides is committed.
 
-        Partitions that it creates or deletes are charged to ``charge``.
+        Partitions that it creates or deletes are charged to ``charge``. ``requester`` is the client
+        that has sent it, as an Envelope tells it (KIP-590).
         Never fails: the response says so if the controller could not decide, or not write.
         """
 
@@ -36,7 +44,13 @@ class LocalControllerChannel:
     def __init__(self, controller: ShardRuntime[ControllerShard]) -> None:
         self._controller = controller
 
-    def send(self, request: Message, charge: Charge = uncharged) -> Deferred[Any]:
+    def send(
+        self,
+        request: Message,
+        charge: Charge = uncharged,
+        *,
+        requester: Principal = ANONYMOUS,
+    ) -> Deferred[Any]:
         """See :class:`ControllerChannel`."""
         asked: Any = request
 
@@ -45,4 +59,7 @@ class LocalControllerChannel:
 
             return error_response(asked.api_key, request, code)
 
-        return self._controller.ask(lambda shard, _: decide(shard, request, charge), refused)
+        return self._controller.ask(
+            lambda shard, moment: decide(shard, request, charge, requester, moment.time_ms),
+            refused,
+        )

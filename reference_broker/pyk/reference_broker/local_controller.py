@@ -15,6 +15,7 @@ from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import LogConfig
 from .controller import requests
+from .controller.delegation_tokens import TokenSettings
 from .controller.names import CLUSTER_METADATA_TOPIC
 from .controller.shard import ControllerShard
 from .controller.topics import TopicDefaults
@@ -49,12 +50,13 @@ async def open_controller(
         replication_factor=configs.broker.default_replication_factor,
         min_insync_replicas=configs.broker.min_insync_replicas,
     )
+    tokens = TokenSettings.of(configs.broker)
     controller = ShardRuntime(
         METADATA_PARTITION,
         PartitionLog(partition),
         timers,
         moment,
-        lambda _: ControllerShard(new_uuid, defaults, configs.describe_topic_with),
+        lambda _: ControllerShard(new_uuid, defaults, configs.describe_topic_with, tokens),
         publish=publish,
         unloaded_error=ErrorCode.NOT_CONTROLLER,
     )

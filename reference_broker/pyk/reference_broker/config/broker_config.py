@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from pyk.reference_broker.config.definition import (
     Fallback,
+    Password,
     UpdateMode,
     boolean,
     double,
     integer,
     long,
     optional_strings,
+    password,
     short,
     string,
     strings,
@@ -117,6 +119,21 @@ class BrokerConfig:
     )
     controller_quota_window_size_seconds: int = integer(
         1, minimum=1, doc="How long a window of permits to change partitions is, in seconds."
+    )
+
+    delegation_token_secret_key: Password | None = password(
+        update_mode=UpdateMode.READ_ONLY,
+        doc="The key from which brokers compute the HMAC of delegation tokens, which they all "
+        "share; without it there are none.",
+    )
+    delegation_token_max_lifetime_ms: int = long(
+        7 * DAY_MS, minimum=1, doc="After how long a delegation token cannot be renewed any more."
+    )
+    delegation_token_expiry_time_ms: int = long(
+        DAY_MS, minimum=1, doc="After how long a delegation token expires unless it is renewed."
+    )
+    delegation_token_expiry_check_interval_ms: int = long(
+        HOUR_MS, minimum=1, doc="How often expired delegation tokens are removed."
     )
 
     # Produce and fetch

@@ -8,7 +8,9 @@ from uuid import UUID
 from pyk.protocol.messages.access_records import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
+    DelegationTokenRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -112,6 +114,8 @@ class MetadataImage:
         factory=dict
     )
     """By user and number of the mechanism."""
+    delegation_tokens: dict[str, DelegationTokenRecord] = slotted.field(factory=dict)
+    """By id."""
     acls: Acls = slotted.field(factory=Acls)
     client_quotas: ClientQuotasImage = slotted.field(factory=ClientQuotasImage)
     next_producer_id: int = 0
@@ -226,6 +230,14 @@ class MetadataImage:
         self.scram_credentials.pop((record.name, record.mechanism), None)
         return []
 
+    def _delegation_token(self, record: DelegationTokenRecord) -> list[Change]:
+        self.delegation_tokens[record.token_id] = record
+        return []
+
+    def _remove_delegation_token(self, record: RemoveDelegationTokenRecord) -> list[Change]:
+        self.delegation_tokens.pop(record.token_id, None)
+        return []
+
     def _acl(self, record: AccessControlEntryRecord) -> list[Change]:
         acl = Acl(
             resource_type=record.resource_type,
@@ -270,6 +282,8 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     FeatureLevelRecord: MetadataImage._feature_level,
     UserScramCredentialRecord: MetadataImage._scram_credential,
     RemoveUserScramCredentialRecord: MetadataImage._remove_scram_credential,
+    DelegationTokenRecord: MetadataImage._delegation_token,
+    RemoveDelegationTokenRecord: MetadataImage._remove_delegation_token,
     AccessControlEntryRecord: MetadataImage._acl,
     RemoveAccessControlEntryRecord: MetadataImage._remove_acl,
     ClientQuotaRecord: MetadataImage._client_quota,

@@ -11,6 +11,8 @@ from typing import Any
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.security.principal import ANONYMOUS, Principal
+from pyk.runtime.timers import Moment
 
 from .features import update_features
 from .records import MetadataRecord
@@ -22,14 +24,30 @@ Decided = tuple[Message, Sequence[Message]]
 
 
 def decide(
-    shard: ControllerShard, request: Any, charge: Charge = uncharged
+    shard: ControllerShard,
+    request: Any,
+    charge: Charge = uncharged,
+    requester: Principal = ANONYMOUS,
+    now_ms: int = 0,
 ) -> tuple[Message, Decision]:
-    """Return the response of the controller to a request, and what it decides."""
+    """Return the response of the controller to a request, and what it decides.
+
+    Requests about delegation tokens depend on who asks and on the time, in ms since 1970.
+    """
     if request.api_key in _CHARGED:
         response, records = _CHARGED[request.api_key](shard, request, charge)
+    elif request.api_key in _OF_REQUESTER:
+        response, records = _OF_REQUESTER[request.api_key](shard, request, requester, now_ms)
     else:
         response, records = _DECIDES[request.api_key](shard, request)
     return response, _decision(records)
+
+
+def expire_tokens(shard: ControllerShard, moment: Moment) -> tuple[None, Decision]:
+    """Remove the delegation tokens that have expired."""
+    from .token_requests import sweep_tokens
+
+    return None, _decision(sweep_tokens(shard.image, moment.time_ms))
 
 
 def begin_leader_epochs(shard: ControllerShard, node_id: int) -> tuple[None, Decision]:
@@ -101,6 +119,30 @@ def _delete_acls(shard: ControllerShard, request: Any) -> Decided:
     return delete_acls(shard.image.acls, request)
 
 
+def _create_token(
+    shard: ControllerShard, request: Any, requester: Principal, now_ms: int
+) -> Decided:
+    from .token_requests import create_token
+
+    return create_token(shard.tokens, request, requester, now_ms, shard.new_uuid)
+
+
+def _renew_token(
+    shard: ControllerShard, request: Any, requester: Principal, now_ms: int
+) -> Decided:
+    from .token_requests import renew_token
+
+    return renew_token(shard.tokens, shard.image, request, requester, now_ms)
+
+
+def _expire_token(
+    shard: ControllerShard, request: Any, requester: Principal, now_ms: int
+) -> Decided:
+    from .token_requests import expire_token
+
+    return expire_token(shard.tokens, shard.image, request, requester, now_ms)
+
+
 def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import register_broker
 
@@ -128,4 +170,10 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.BROKER_REGISTRATION: _register_broker,
     ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
+}
+
+_OF_REQUESTER: dict[ApiKey, Callable[[ControllerShard, Any, Principal, int], Decided]] = {
+    ApiKey.CREATE_DELEGATION_TOKEN: _create_token,
+    ApiKey.RENEW_DELEGATION_TOKEN: _renew_token,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: _expire_token,
 }

@@ -10,12 +10,16 @@ from pyk.reference_broker.coordinator.decision import Decision
 from pyk.runtime.timers import Moment
 
 from .configs import Configs
+from .delegation_tokens import TokenSettings
 from .image import MetadataImage
 from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
 
 if TYPE_CHECKING:
     from .topic_requests import DescribeTopic
+
+
+NO_TOKENS = TokenSettings()
 
 
 class ControllerShard:
@@ -29,6 +33,7 @@ class ControllerShard:
         new_uuid: Callable[[], UUID],
         defaults: TopicDefaults,
         describe_topic: DescribeTopic,
+        tokens: TokenSettings = NO_TOKENS,
     ) -> None:
         self.image = MetadataImage()
         self.topics = Topics(self.image, new_uuid, defaults)
@@ -36,6 +41,7 @@ class ControllerShard:
         self.new_uuid = new_uuid
         self.defaults = defaults
         self.describe_topic = describe_topic
+        self.tokens = tokens
 
     def decode(self, key: bytes | None, value: bytes | None) -> MetadataRecord:
         return MetadataRecord.decode(value)

@@ -68,6 +68,8 @@ class SaslAuthentication:
         self.state = State.UNKNOWN
         self.principal: Principal | None = None
         """None until the client is authenticated for the first time."""
+        self.is_token_authenticated = False
+        """Whether the last login was by a delegation token."""
         self._mechanism = ""
         self._exchange: SaslExchange | None = None
         self._expires_at_ms: int | None = None
@@ -142,6 +144,7 @@ class SaslAuthentication:
         lifetime_ms = self._lifetime_ms(login, now_ms)
         self._expires_at_ms = now_ms + lifetime_ms if lifetime_ms else None
         self.state, self._exchange = State.AUTHENTICATED, None
+        self.is_token_authenticated = login.is_by_token
         if self.principal is None:
             self.principal = login.principal
             self._when_authenticated(login.principal)

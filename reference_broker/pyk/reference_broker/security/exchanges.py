@@ -77,13 +77,20 @@ class PlainExchange:
 class ScramExchange:
     """SCRAM: the client proves that it knows the password, and the broker that it knows its hash.
 
-    ``nonce`` is random and printable, another for each exchange.
+    ``nonce`` is random and printable, another for each exchange. ``find`` returns the credential of
+    a user, ``find_token`` that of a delegation token and whom it logs in.
     """
 
-    def __init__(self, find: Callable[[str], ScramCredential | None], nonce: str) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], ScramCredential | None],
+        nonce: str,
+        find_token: Callable[[str], tuple[ScramCredential, Login] | None] = lambda _: None,
+    ) -> None:
         self._find = find
+        self._find_token = find_token
         self._nonce = nonce
-        self._begun: tuple[ClientFirst, ServerFirst, ScramCredential] | None = None
+        self._begun: tuple[ClientFirst, ServerFirst, ScramCredential, Login] | None = None
         self.login: Login | None = None
 
     def answer(self, token: bytes) -> bytes:
@@ -92,9 +99,10 @@ class ScramExchange:
 
     def _begin(self, token: bytes) -> bytes:
         first = ClientFirst.decode(token)
-        credential = None if first.is_token_authenticated else self._find(first.username)
-        if credential is None:
+        found = self._known(first)
+        if found is None:
             raise LoginRefusedError
+        credential, login = found
         if first.authzid not in ("", first.username):
             raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
         answer = ServerFirst(
@@ -102,16 +110,27 @@ class ScramExchange:
             salt=credential.salt,
             iterations=credential.iterations,
         )
-        self._begun = first, answer, credential
+        self._begun = first, answer, credential, login
         return answer.encode()
 
+    def _known(self, first: ClientFirst) -> tuple[ScramCredential, Login] | None:
+        if first.is_token_authenticated:
+            return self._find_token(first.username)
+        credential = self._find(first.username)
+        return None if credential is None else (credential, Login(Principal(first.username)))
+
     def _finish(
-        self, token: bytes, first: ClientFirst, answered: ServerFirst, credential: ScramCredential
+        self,
+        token: bytes,
+        first: ClientFirst,
+        answered: ServerFirst,
+        credential: ScramCredential,
+        login: Login,
     ) -> bytes:
         final = ClientFinal.decode(token, first, answered)
         message = auth_message(first, answered, final)
         credential.verify_client(message, final)
-        self.login = Login(Principal(first.username))
+        self.login = login
         return credential.sign(message).encode()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyk.protocol.sasl import ScramMechanism
 from pyk.protocol.sasl.jaas import plain_users
 from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.reference_broker.controller.delegation_tokens import TokenSettings
 from pyk.reference_broker.controller.scram_requests import find_credential
 
 from .authentication import SaslAuthentication
@@ -16,6 +17,7 @@ from .bearer_tokens import read_unsecured
 from .exchanges import OAuthBearerExchange, PlainExchange, SaslExchange, ScramExchange
 from .principal import Login, Principal
 from .signed_tokens import Keys, TokenRules, read_signed
+from .token_logins import TokenLogins
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker_configs import BrokerConfigs
@@ -46,8 +48,17 @@ def authentication_of(
     """
     users = plain_users(configs.jaas_options(listener, PLAIN, "PlainLoginModule"))
     served: dict[str, NewExchange] = {PLAIN: lambda: PlainExchange(users)}
+    tokens = TokenLogins(TokenSettings.of(configs.broker), image)
+
+    def new_scram(mechanism: ScramMechanism) -> SaslExchange:
+        return ScramExchange(
+            partial(find_credential, image, mechanism),
+            new_nonce(),
+            lambda token_id: tokens.find(mechanism, token_id, time_ms()),
+        )
+
     for mechanism in ScramMechanism:
-        served[mechanism.value] = partial(_new_scram, image, mechanism, new_nonce)
+        served[mechanism.value] = partial(new_scram, mechanism)
     validate = _token_validation(configs.listener(listener, OAUTHBEARER), keys, time_ms)
     served[OAUTHBEARER] = lambda: OAuthBearerExchange(validate)
     config = configs.listener(listener)
@@ -92,12 +103,6 @@ def _token_validation(
         clock_skew_seconds=config.sasl_oauthbearer_clock_skew_seconds,
     )
     return lambda token: read_signed(token, keys.verifies, rules, time_ms())
-
-
-def _new_scram(
-    image: MetadataImage, mechanism: ScramMechanism, new_nonce: Callable[[], str]
-) -> SaslExchange:
-    return ScramExchange(partial(find_credential, image, mechanism), new_nonce())
 
 
 def _enabled(names: tuple[str, ...], served: Mapping[str, NewExchange]) -> dict[str, NewExchange]:

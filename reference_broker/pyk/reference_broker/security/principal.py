@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pyk.runtime import slotted
 
+USER = "User"
+"""The only type of principals that log in."""
+
 
 @slotted.frozen
 class Principal:
     """The user of a connection, as ACLs and quotas name it."""
 
     name: str
-    kind: str = "User"
+    kind: str = USER
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
@@ -22,6 +25,8 @@ class Login:
 
     principal: Principal
     expires_at_ms: int | None = None
+    is_by_token: bool = False
+    """Whether it was shown by a delegation token."""
 
 
 ANONYMOUS = Principal("ANONYMOUS")
