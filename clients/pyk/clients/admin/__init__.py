@@ -32,6 +32,12 @@ from pyk.clients.admin.groups import (
     MemberDescription,
     PartitionLag,
 )
+from pyk.clients.admin.quotas import (
+    ClientQuotaAlteration,
+    ClientQuotaEntity,
+    ClientQuotaFilter,
+    ClientQuotaFilterComponent,
+)
 from pyk.clients.admin.scram_users import (
     ScramCredentialInfo,
     UserScramCredentialDeletion,
@@ -69,6 +75,10 @@ __all__ = [
     "AlterConfig",
     "AlterConfigOperation",
     "AsyncAdmin",
+    "ClientQuotaAlteration",
+    "ClientQuotaEntity",
+    "ClientQuotaFilter",
+    "ClientQuotaFilterComponent",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigResource",

@@ -13,6 +13,7 @@ from pyk.clients.admin.core import CLOSE_SECONDS, AdminCore
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
     UserScramCredentialsDescription,
@@ -446,6 +447,34 @@ class Admin(AdminFace, BlockingContext):
         """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
         return self._thread.call(
             self._core.tokens.describe_delegation_token(owners, timeout=timeout)
+        )
+
+    # -- quotas ------------------------------------------------------------------------------------
+
+    def describe_client_quotas(
+        self, quota_filter: ClientQuotaFilter | None = None, *, timeout: float | None = None
+    ) -> dict[ClientQuotaEntity, dict[str, float]]:
+        """Return the limits of entities that match, by name; without a filter of all (KIP-546)."""
+        return self._thread.call(
+            self._core.quotas.describe_client_quotas(quota_filter, timeout=timeout)
+        )
+
+    def alter_client_quotas(
+        self,
+        alterations: Iterable[ClientQuotaAlteration],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Set and lift limits, or with ``validate_only`` only check that brokers would.
+
+        Raises :class:`InvalidRequestError` for a limit that the entity cannot have; of several,
+        :class:`SeveralErrors` by entity.
+        """
+        self._thread.call(
+            self._core.quotas.alter_client_quotas(
+                alterations, validate_only=validate_only, timeout=timeout
+            )
         )
 
     # -- offsets and cluster -----------------------------------------------------------------------

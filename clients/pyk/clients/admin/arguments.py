@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
 from pyk.clients.admin.delegation_tokens import KafkaPrincipal
+from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserAndMechanism,
     UserScramCredentialAlteration,
@@ -183,6 +184,28 @@ def checked_user_alterations(given: Any) -> dict[UserAndMechanism, UserScramCred
         if (one.user, one.mechanism) in found:
             raise ValueError(f"{one.mechanism.value} of user {one.user!r} is altered twice")
         found[one.user, one.mechanism] = one
+    return found
+
+
+def checked_quota_filter(given: Any) -> ClientQuotaFilter:
+    """Return a filter of quotas."""
+    if isinstance(given, ClientQuotaFilter):
+        return given
+    raise TypeError(f"a filter must be ClientQuotaFilter.contains([…]) or .all(), not {given!r}")
+
+
+def checked_quota_alterations(given: Any) -> dict[ClientQuotaEntity, ClientQuotaAlteration]:
+    """Return alterations by entity; raise ``ValueError`` for two of the same."""
+    if isinstance(given, ClientQuotaAlteration):
+        return {given.entity: given}
+    form = "ClientQuotaAlteration(entity, {name: limit})"
+    found: dict[ClientQuotaEntity, ClientQuotaAlteration] = {}
+    for one in _several(given, form):
+        if not isinstance(one, ClientQuotaAlteration):
+            raise TypeError(f"an alteration must be {form}, not {one!r}")
+        if one.entity in found:
+            raise ValueError(f"{one.entity} is altered twice")
+        found[one.entity] = one
     return found
 
 

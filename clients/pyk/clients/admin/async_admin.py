@@ -11,6 +11,7 @@ from pyk.clients.admin.core import CLOSE_SECONDS
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
     UserScramCredentialsDescription,
@@ -388,6 +389,30 @@ class AsyncAdmin(AdminFace, AsyncContext):
     ) -> list[DelegationToken]:
         """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
         return await self._core.tokens.describe_delegation_token(owners, timeout=timeout)
+
+    # -- quotas ------------------------------------------------------------------------------------
+
+    async def describe_client_quotas(
+        self, quota_filter: ClientQuotaFilter | None = None, *, timeout: float | None = None
+    ) -> dict[ClientQuotaEntity, dict[str, float]]:
+        """Return the limits of entities that match, by name; without a filter of all (KIP-546)."""
+        return await self._core.quotas.describe_client_quotas(quota_filter, timeout=timeout)
+
+    async def alter_client_quotas(
+        self,
+        alterations: Iterable[ClientQuotaAlteration],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Set and lift limits, or with ``validate_only`` only check that brokers would.
+
+        Raises :class:`InvalidRequestError` for a limit that the entity cannot have; of several,
+        :class:`SeveralErrors` by entity.
+        """
+        await self._core.quotas.alter_client_quotas(
+            alterations, validate_only=validate_only, timeout=timeout
+        )
 
     # -- offsets and cluster -----------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
+from pyk.clients.admin.quota_calls import QuotaCalls
 from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.admin.transaction_calls import TransactionCalls
@@ -38,6 +39,7 @@ class AdminCore:
         self.acls = AclCalls(self._calls)
         self.users = UserCalls(self._calls)
         self.tokens = TokenCalls(self._calls)
+        self.quotas = QuotaCalls(self._calls)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""
