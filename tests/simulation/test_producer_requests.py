@@ -46,6 +46,36 @@ async def test_without_acknowledgements_records_are_sent_and_their_offsets_unkno
 
 
 @virtual_time
+async def test_without_acknowledgements_records_wait_for_a_broker_that_is_down():
+    async with producing(acks=0, delivery_timeout_ms=60_000) as (cluster, producer):
+        await producer.send_and_wait("orders", b"before")
+        await asyncio.sleep(0.1)
+        await cluster.kill(1)
+        sends = [asyncio.ensure_future(producer.send_and_wait("orders", b"x")) for _ in range(20)]
+        await asyncio.sleep(45)  # longer than a request waits
+        await cluster.start(1)
+
+        await asyncio.gather(*sends)
+        await producer.send_and_wait("orders", b"after")
+        await asyncio.sleep(0.1)
+
+        assert cluster.values() == [b"before", *[b"x"] * 20, b"after"]
+
+
+@virtual_time
+async def test_without_acknowledgements_records_of_a_broker_that_stays_down_expire():
+    async with producing(acks=0, delivery_timeout_ms=40_000) as (cluster, producer):
+        await producer.send_and_wait("orders", b"before")
+        await cluster.kill(1)
+
+        with pytest.raises(KafkaTimeoutError):
+            await producer.send_and_wait("orders", b"lost")
+
+        await cluster.start(1)
+        await producer.send_and_wait("orders", b"after")
+
+
+@virtual_time
 async def test_with_one_acknowledgement_there_is_no_producer_id():
     async with producing(acks=1) as (cluster, producer):
         assert (await producer.send_and_wait("orders", b"one")).offset == 0

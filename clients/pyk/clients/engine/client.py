@@ -236,6 +236,8 @@ class Client(RequestPath):
     def _task_failed(self, name: str, error: BaseException) -> None:
         """Record the failure: every later call raises it, so the client does not go on half
         alive."""
+        if self.failure is not None:
+            return  # the first one, of which the others may be consequences
         self.failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
         self.failure.__cause__ = error
         self.metadata_keeper.fail(self.failure)
