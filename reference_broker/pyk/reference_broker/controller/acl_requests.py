@@ -50,7 +50,7 @@ def create_acls(
     response = CreateAclsResponse()
     new: dict[Acl, None] = {}
     for creation in request.creations:
-        result = AclCreationResult(error_message=None)
+        result = AclCreationResult(error_message="")  # as in Kafka
         response.results.append(result)
         try:
             _check(creation)

@@ -16,6 +16,7 @@ from support.controllers import Controllers
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 ANY, MATCH = PatternType.ANY, PatternType.MATCH
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+ADDED = (0, "")
 READ, ALLOW = AclOperation.READ, AclPermissionType.ALLOW
 
 
@@ -61,7 +62,7 @@ def names(controllers: Controllers) -> list[str]:
 def test_acls_outlive_a_restart() -> None:
     controllers = Controllers()
 
-    assert create(controllers, acl(), acl("payments")) == [(0, None), (0, None)]
+    assert create(controllers, acl(), acl("payments")) == [ADDED, ADDED]
     controllers.restart()
 
     assert names(controllers) == ["orders", "payments"]
@@ -71,7 +72,7 @@ def test_an_acl_that_is_there_already_is_not_added_again() -> None:
     controllers = Controllers()
 
     create(controllers, acl(), acl())
-    assert create(controllers, acl()) == [(0, None)]
+    assert create(controllers, acl()) == [ADDED]
 
     assert names(controllers) == ["orders"]
 
@@ -110,7 +111,7 @@ def test_an_invalid_acl_is_refused_and_the_others_are_added(
 
     results = create(controllers, acl(**wrong), acl("payments"))
 
-    assert results == [(ErrorCode.INVALID_REQUEST, message), (0, None)]
+    assert results == [(ErrorCode.INVALID_REQUEST, message), ADDED]
     assert names(controllers) == ["payments"]
 
 
