@@ -115,7 +115,7 @@ def test_a_new_token_is_fetched_before_the_old_one_ends(
     [
         ({"aud": "web"}, "aud has none of the audiences"),
         ({"iss": "https://evil.example"}, "iss is not the issuer"),
-        ({"exp": 1_000_000_000}, "expired"),
+        ({"iat": 999_999_999, "exp": 1_000_000_000}, "expired"),
     ],
 )
 def test_a_token_that_is_not_for_the_cluster_is_refused(

@@ -52,6 +52,12 @@ async def open_keys(listener: str, configs: BrokerConfigs, clock: Clock) -> KeyS
     config = configs.listener(listener, MECHANISM)
     assert config.sasl_oauthbearer_jwks_endpoint_url is not None
     jaas = configs.jaas_options(listener, MECHANISM, "OAuthBearerLoginModule")
+    if not config.sasl_oauthbearer_expected_audience:
+        log.warning(
+            "Listener %s takes tokens without an audience, whatever they are for: set "
+            "sasl.oauthbearer.expected.audience",
+            listener,
+        )
     location = KeyLocation(
         url=config.sasl_oauthbearer_jwks_endpoint_url,
         refresh_ms=config.sasl_oauthbearer_jwks_endpoint_refresh_ms,

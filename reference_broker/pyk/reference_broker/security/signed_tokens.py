@@ -60,13 +60,18 @@ def read_signed(
 
 
 def _check_times(token: JsonWebToken, skew: int, now: float) -> int:
-    """Return when a token expires, in ms of the epoch."""
+    """Return when a token expires, in ms of the epoch.
+
+    One that has expired within the skew is taken, but the login is over with it, as in Kafka.
+    """
     expires_at, issued_at = token.seconds("exp"), token.seconds("iat")
+    not_before = token.seconds("nbf")
     if expires_at is None or issued_at is None:
         raise InvalidBearerTokenError("exp or iat is missing")
+    if expires_at < max(issued_at, issued_at if not_before is None else not_before):
+        raise InvalidBearerTokenError("exp is before iat or nbf")
     if now - skew >= expires_at:
         raise InvalidBearerTokenError("it has expired")
-    not_before = token.seconds("nbf")
     if not_before is not None and now + skew < not_before:
         raise InvalidBearerTokenError("it is not valid yet (nbf)")
     return round(expires_at * 1000)

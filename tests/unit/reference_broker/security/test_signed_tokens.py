@@ -102,7 +102,9 @@ def test_a_token_that_names_no_key_may_be_of_any() -> None:
     [
         ({"exp": None}, "exp or iat is missing"),
         ({"iat": None}, "exp or iat is missing"),
-        ({"exp": NOW - 30}, "expired"),
+        ({"exp": NOW - 30, "iat": NOW - 60}, "expired"),
+        ({"exp": NOW + 60, "iat": NOW + 61}, "before iat or nbf"),
+        ({"exp": NOW + 20, "nbf": NOW + 21}, "before iat or nbf"),
         ({"exp": "soon"}, "exp is not a time"),
         ({"exp": True}, "exp is not a time"),
         ({"exp": 1e300}, "exp is not a time"),
@@ -121,7 +123,9 @@ def test_other_tokens_are_refused(claims: dict[str, Any], words: str) -> None:
     assert words in refusal(KEY.sign(given))
 
 
-@pytest.mark.parametrize("claims", [{"exp": NOW - 29}, {"nbf": NOW + 30}, {"iat": NOW + 90}])
+@pytest.mark.parametrize(
+    "claims", [{"exp": NOW - 29, "iat": NOW - 90}, {"nbf": NOW + 30}, {"iat": NOW + 50}]
+)
 def test_clocks_may_differ_a_little(claims: dict[str, Any]) -> None:
     assert read(KEY.sign(CLAIMS | claims))
 
