@@ -19,6 +19,7 @@ MODULES_WITH_IO = (
     "clients/pyk/clients/security/assertions.py",
     "clients/pyk/clients/security/tls.py",
     "reference_broker/pyk/reference_broker/security/key_source.py",
+    "reference_broker/pyk/reference_broker/security/client_files.py",
     "reference_broker/pyk/reference_broker/security/tls.py",
     "command_line/",
 )

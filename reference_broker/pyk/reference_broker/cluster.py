@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from os import PathLike, fspath
 from random import Random, SystemRandom
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem import FileSystem, OsFileSystem
@@ -31,6 +31,9 @@ from .listener_arguments import (
 )
 from .listeners import SecurityProtocol, listeners_of
 from .security.certificates import Certificates
+
+if TYPE_CHECKING:
+    from .security.client_files import ClientFolder
 
 R = TypeVar("R")
 
@@ -112,6 +115,7 @@ class AsyncCluster:
         )
         self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
+        self._client_folder: ClientFolder | None = None
         self._brokers: dict[int, Broker] = {}
         self._request_log = RequestLog()
         self.faults = FaultRules()
@@ -164,9 +168,10 @@ class AsyncCluster:
         name in the client's certificate. ``listener`` is by default the first that is advertised.
         Raises ``ValueError`` for an unknown one.
         """
+        bootstrap = self.bootstrap_of(listener)
         (node,) = self._listeners
         protocol = node.protocol_of(listener or node.advertised[0].listener)
-        options = client_options(self.bootstrap_of(listener), protocol, self._users, user)
+        options = client_options(bootstrap, protocol, self._users, user)
         if protocol.has_tls and self._certificates is not None:
             options["ssl_truststore_certificates"] = self._certificates.trust
             if protocol is SecurityProtocol.SSL:
@@ -174,6 +179,22 @@ class AsyncCluster:
                 options["ssl_keystore_certificate_chain"] = identity.chain
                 options["ssl_keystore_key"] = identity.key
         return options
+
+    def client_properties(
+        self, user: str | None = None, *, listener: str | None = None, librdkafka: bool = False
+    ) -> dict[str, str]:
+        """Return what :meth:`client_options` does under the names of Java's clients.
+
+        With ``librdkafka`` they are the names of librdkafka, for confluent-kafka. Certificates and
+        keys are in files that only this user can read, which :meth:`close` removes.
+        """
+        from .security.client_files import ClientFolder, java_properties, librdkafka_properties
+
+        if self._client_folder is None:
+            self._client_folder = ClientFolder()
+        options = self.client_options(user, listener=listener)
+        files = self._client_folder.write(options)
+        return (librdkafka_properties if librdkafka else java_properties)(options, files)
 
     def __repr__(self) -> str:
         return f"<AsyncCluster {_whereabouts(self)}>"
@@ -197,6 +218,8 @@ class AsyncCluster:
 
     async def close(self) -> None:
         """Stop all nodes."""
+        if self._client_folder is not None:
+            self._client_folder.remove()
         for node in list(self._brokers):
             await self.stop(node)
 
@@ -312,6 +335,16 @@ class Cluster:
         advertised. Raises ``ValueError`` for an unknown one.
         """
         return self._cluster.client_options(user, listener=listener)
+
+    def client_properties(
+        self, user: str | None = None, *, listener: str | None = None, librdkafka: bool = False
+    ) -> dict[str, str]:
+        """Return what :meth:`client_options` does under the names of Java's clients.
+
+        With ``librdkafka`` they are the names of librdkafka, for confluent-kafka. Certificates and
+        keys are in files that only this user can read, which :meth:`close` removes.
+        """
+        return self._cluster.client_properties(user, listener=listener, librdkafka=librdkafka)
 
     @property
     def faults(self) -> FaultRules:

@@ -7,6 +7,10 @@ from pyk.runtime import slotted
 INSTALL = "Cluster(tls=True) needs the package 'trustme': pip install 'pyk-kafka[tls]'"
 
 
+NO_HOST = "client.invalid"
+"""The host of clients: Java does not read certificates that name none."""
+
+
 @slotted.frozen
 class Identity:
     """A certificate chain and its key, in PEM."""
@@ -34,9 +38,23 @@ class Certificates:
 
     def of_user(self, name: str) -> Identity:
         """Return a certificate whose principal is ``User:CN=NAME`` with more after it."""
-        return self._issue(common_name=name)
+        return self._issue(NO_HOST, common_name=name)
 
     def _issue(self, *names: str, common_name: str) -> Identity:
         leaf = self._authority.issue_cert(*names, common_name=common_name)
         chain = "".join(each.bytes().decode("ascii") for each in leaf.cert_chain_pems)
-        return Identity(chain, leaf.private_key_pem.bytes().decode("ascii"))
+        return Identity(chain, _as_pkcs8(leaf.private_key_pem.bytes()))
+
+
+def _as_pkcs8(key: bytes) -> str:
+    """Return a key in the only form that Java reads."""
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    loaded = load_pem_private_key(key, None)
+    text = loaded.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return text.decode("ascii")
