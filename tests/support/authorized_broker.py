@@ -23,12 +23,12 @@ from pyk.reference_broker.config.broker_config import STANDARD_AUTHORIZER
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.handlers.authorization.access import Access
+from pyk.reference_broker.handlers.authorization.authorization import check
 from pyk.reference_broker.handlers.authorization.call import Call
-from pyk.reference_broker.handlers.authorization.requirements import handle_as_allowed
 from pyk.reference_broker.handlers.context import RequestContext
 from pyk.reference_broker.handlers.table import handler
 from pyk.reference_broker.security.acls import Acl
-from pyk.reference_broker.security.authorizer import Client
+from pyk.reference_broker.security.principal import Principal
 from support.running_brokers import running_broker
 
 ALICE = "User:alice"
@@ -48,6 +48,9 @@ class AuthorizedBroker:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
+        authorizer = broker.services.authorizer
+        assert authorizer is not None
+        self._access = Access(authorizer, Principal("alice"), "127.0.0.1")
 
     def allow(self, *rights: Right) -> None:
         """Add ACLs for alice."""
@@ -76,24 +79,21 @@ class AuthorizedBroker:
     async def ask(self, request: Message, version: int | None = None) -> Any:
         """Return what alice is answered."""
         api_key = ApiKey(request.api_key)
-        authorizer = self.broker.services.authorizer
-        assert authorizer is not None
-        access = Access(authorizer, Client(ALICE, "memory"))
         context = RequestContext(
             version=request.versions.highest if version is None else version,
             client_id="test",
             client_host="/memory",
-            access=access,
+            access=self._access,
         )
         call = Call(
             api_key=api_key,
             services=self.broker.services,
             request=request,
             context=context,
-            access=access,
+            access=self._access,
             handle=handler(api_key),
         )
-        result = handle_as_allowed(call)
+        result = check(call)
         return await value_of(result) if isinstance(result, Deferred) else result
 
 

@@ -18,10 +18,9 @@ from .table import handler
 if TYPE_CHECKING:
     from pyk.reference_broker.network.connection import Connection
     from pyk.reference_broker.quotas.request_usage import RequestUsage
-    from pyk.reference_broker.security.authorizer import Authorizer
     from pyk.reference_broker.services import BrokerServices
 
-    from .authorization.access import Access
+    from .authorization.authorization import Authorization
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +31,10 @@ class Dispatcher:
     def __init__(self, services: BrokerServices) -> None:
         self._services = services
         self._quotas = services.image.client_quotas
+        self._authorization = _authorization_of(services)
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
-        authorizer = self._services.authorizer
+        authorization = self._authorization
         context = RequestContext(
             version=request.version,
             client_id=request.header.client_id or "",
@@ -43,12 +43,12 @@ class Dispatcher:
             listener=connection.listener,
             principal=connection.principal,
             sasl=connection.sasl,
-            access=None if authorizer is None else _access(authorizer, connection),
+            access=None if authorization is None else authorization.access_of(connection),
             usage=self._begin_usage(request, connection) if self._quotas.limits else None,
         )
         try:
-            if authorizer is not None:
-                return _handle_as_allowed(self._services, request, context)
+            if authorization is not None:
+                return authorization.handle(request, context)
             result: HandlerResult = handler(request.api_key)(self._services, request.body, context)
         except ConnectionClosedError:
             raise
@@ -103,27 +103,10 @@ class Dispatcher:
         return error_response(request.api_key, request.body, code, request.response_version)
 
 
-def _access(authorizer: Authorizer, connection: Connection) -> Access:
-    from pyk.reference_broker.security.authorizer import Client
+def _authorization_of(services: BrokerServices) -> Authorization | None:
+    """Return what checks requests, None if the broker has no authorizer."""
+    if services.authorizer is None:
+        return None
+    from .authorization.authorization import Authorization
 
-    from .authorization.access import Access
-
-    return Access(authorizer, Client.of(connection.principal, connection.host))
-
-
-def _handle_as_allowed(
-    services: BrokerServices, request: Request, context: RequestContext
-) -> HandlerResult:
-    from .authorization.call import Call
-    from .authorization.requirements import handle_as_allowed
-
-    assert context.access is not None
-    call = Call(
-        api_key=request.api_key,
-        services=services,
-        request=request.body,
-        context=context,
-        access=context.access,
-        handle=handler(request.api_key),
-    )
-    return handle_as_allowed(call)
+    return Authorization(services, services.authorizer)

@@ -28,6 +28,7 @@ from .limits import ByteBudget, LogLimiter, Progress
 from .listener_settings import ListenerSettings
 
 if TYPE_CHECKING:
+    from pyk.reference_broker.handlers.authorization.access import Access
     from pyk.reference_broker.quotas.request_usage import RequestUsage
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,8 @@ class Connection:
     client_host = ""
     """As Kafka shows it for group members: a slash and the address."""
     local_host = ""
+    access: Access | None = None
+    """What the client may do; the handler sets it where there is an authorizer."""
     usage: RequestUsage | None = None
     """What the request being handled uses of quotas; the handler sets it."""
 

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 SUPER_USERS = "super.users"
 
+# Plain numbers: looking up members of an enum costs more than the rest of a decision.
+_ALL, _ALLOW = int(AclOperation.ALL), int(AclPermissionType.ALLOW)
+
 _DESCRIBING = (
     AclOperation.DESCRIBE,
     AclOperation.READ,
@@ -41,7 +44,7 @@ _DESCRIBING = (
     AclOperation.DELETE,
     AclOperation.ALTER,
 )
-_GRANTING = {
+_GRANTING: dict[int, frozenset[int]] = {
     **{operation: frozenset((AclOperation.ALL, operation)) for operation in AclOperation},
     AclOperation.DESCRIBE: frozenset((AclOperation.ALL, *_DESCRIBING)),
     AclOperation.DESCRIBE_CONFIGS: frozenset(
@@ -68,7 +71,7 @@ class Authorizer:
     """The ACLs of a cluster, and the users that no ACL concerns."""
 
     def __init__(self, acls: Acls, super_users: Set[str], *, allows_without_acl: bool) -> None:
-        self._acls = acls
+        self.acls = acls
         self._super_users = super_users
         self._allows_without_acl = allows_without_acl
 
@@ -101,17 +104,17 @@ class Authorizer:
         return is_allowed
 
     def _acls_allow(self, client: Client, operation: int, resource_type: int, name: str) -> bool:
-        granting = _GRANTING[AclOperation(operation)]
+        granting = _GRANTING[operation]
         is_allowed, has_acls = False, False
-        for by_principal in self._acls.of_resource(resource_type, name):
+        for by_principal in self.acls.of_resource(resource_type, name):
             has_acls = True
             for principal in (client.principal, WILDCARD_PRINCIPAL):
                 for acl in by_principal.get(principal, ()):
                     if acl.host not in (WILDCARD, client.host):
                         continue
-                    if acl.permission_type == AclPermissionType.ALLOW:
+                    if acl.permission_type == _ALLOW:
                         is_allowed = is_allowed or acl.operation in granting
-                    elif acl.operation in (AclOperation.ALL, operation):
+                    elif acl.operation in (_ALL, operation):
                         return False
         return is_allowed or (self._allows_without_acl and not has_acls)
 
@@ -128,7 +131,7 @@ class Authorizer:
             return True
         allowed: set[tuple[int, str]] = set()
         denied: set[tuple[int, str]] = set()
-        for acl in self._acls.of_type(resource_type):
+        for acl in self.acls.of_type(resource_type):
             if _concerns(acl, client, operation):
                 denies = acl.permission_type == AclPermissionType.DENY
                 (denied if denies else allowed).add((acl.pattern_type, acl.resource_name))

@@ -1,13 +1,15 @@
-"""What one client may do, as one request sees it."""
+"""What one client may do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pyk.protocol.acls import CLUSTER_NAME, AclOperation, ResourceType
+from pyk.reference_broker.security.authorizer import Client
 
 if TYPE_CHECKING:
-    from pyk.reference_broker.security.authorizer import Authorizer, Client
+    from pyk.reference_broker.security.authorizer import Authorizer
+    from pyk.reference_broker.security.principal import Principal
 
 _OPERATIONS = {
     ResourceType.TOPIC: "READ WRITE CREATE DELETE ALTER DESCRIBE DESCRIBE_CONFIGS ALTER_CONFIGS",
@@ -20,13 +22,23 @@ _OPERATIONS_OF = {
 }
 
 
-class Access:
-    """What a client may do. Each decision is made once, however often a request asks for it."""
+MAX_DECISIONS = 10_000
+"""How many decisions are remembered for a connection: clients choose the names."""
 
-    def __init__(self, authorizer: Authorizer, client: Client) -> None:
+
+class Access:
+    """What the client of a connection may do. A decision holds until an ACL changes.
+
+    So a refusal is logged once for a resource, however often the client repeats its request.
+    """
+
+    def __init__(self, authorizer: Authorizer, principal: Principal, host: str) -> None:
+        self.principal = principal
         self._authorizer = authorizer
-        self._client = client
-        self._decisions: dict[tuple[int, int, str], bool] = {}
+        self._acls = authorizer.acls
+        self._client = Client.of(principal, host)
+        self._decisions: dict[tuple[int, int, str, bool], bool] = {}
+        self._changes = self._acls.changes
 
     def may(
         self,
@@ -37,7 +49,10 @@ class Access:
         is_asked_for: bool = True,
     ) -> bool:
         """Return whether the client may do this; see :meth:`~.Authorizer.allows`."""
-        key = (operation, resource_type, name)
+        if self._changes != self._acls.changes or len(self._decisions) > MAX_DECISIONS:
+            self._decisions.clear()
+            self._changes = self._acls.changes
+        key = (operation, resource_type, name, is_asked_for)
         decision = self._decisions.get(key)
         if decision is None:
             decision = self._decisions[key] = self._authorizer.allows(

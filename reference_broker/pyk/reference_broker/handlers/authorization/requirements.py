@@ -106,16 +106,3 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _needs(on_cluster(DESCRIBE)),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _needs(on_cluster(ALTER)),
 }
-
-
-def handle_as_allowed(call: Call) -> HandlerResult:
-    """Hand to the handler what the client may do, and refuse the rest.
-
-    Raises ``KeyError`` for an API whose requirement is unknown.
-    """
-    requirement = REQUIREMENTS[call.api_key]
-    for condition in requirement.conditions:
-        code = condition(call)
-        if code:
-            return call.refuse(code)
-    return requirement.handle(call)
