@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol, Self
 
 from pyk.protocol import ApiKey
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from support.apache_kafka import ApacheKafkaCluster, free_ports, missing
 from support.broker_process import BrokerProcess
@@ -160,8 +161,12 @@ class ChaosCluster:
             proxy.cut()
 
     def finalize_transaction_version(self, level: int) -> int:
-        """Switch ``transaction.version``; return the error code."""
-        return asyncio.run(self._finalize(level))
+        """Switch ``transaction.version``; return the error code, that of a timeout without an
+        answer: nodes of a busy machine may take long."""
+        try:
+            return asyncio.run(self._finalize(level))
+        except TimeoutError:
+            return int(ErrorCode.REQUEST_TIMED_OUT)
 
     async def _finalize(self, level: int) -> int:
         kind = UPGRADE if level == 2 else SAFE_DOWNGRADE
