@@ -13,6 +13,7 @@ import click
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.reference_broker.cluster import AsyncCluster
 from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.security.certificates import MissingPackageError
 from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem import OsFileSystem
 
@@ -41,6 +42,29 @@ HOST, PORT = "127.0.0.1", 9092
     metavar="NAME=VALUE",
     help="A broker or topic configuration by Kafka's name; may be repeated.",
 )
+@click.option("--tls", is_flag=True, help="Encrypt connections, by certificates of its own.")
+@click.option(
+    "--sasl",
+    "users",
+    multiple=True,
+    metavar="USER[=PASSWORD]",
+    help="A user that may log in; may be repeated. Everybody on the machine sees a password that "
+    "is given here: USER=@FILE reads it from a file, USER from PYK_PASSWORD_USER in the "
+    "environment.",
+)
+@click.option(
+    "--super-user",
+    "super_users",
+    multiple=True,
+    metavar="USER",
+    help="A user that may do everything, while ACLs say what others may; may be repeated.",
+)
+@click.option(
+    "--client-properties",
+    metavar="FILE",
+    help="Write what a client needs to connect, for Producer.from_properties and Kafka's tools; "
+    "the first user logs in.",
+)
 def broker(  # noqa: PLR0917 - click passes them by name
     brokers: int,
     host: str | None,
@@ -48,6 +72,10 @@ def broker(  # noqa: PLR0917 - click passes them by name
     advertise: str | None,
     data_dir: str | None,
     configs: tuple[str, ...],
+    tls: bool,
+    users: tuple[str, ...],
+    super_users: tuple[str, ...],
+    client_properties: str | None,
 ) -> None:
     """Run a broker for development and tests, until Ctrl-C, SIGTERM or the end of its terminal.
 
@@ -71,9 +99,12 @@ def broker(  # noqa: PLR0917 - click passes them by name
                 port=port,
                 advertise=advertise,
                 filesystem=filesystem,
+                tls=tls,
+                sasl=_users(users),
+                super_users=super_users or None,
             )
-            asyncio.run(_serve(cluster))
-        except (InvalidConfigError, StorageError, ValueError) as error:
+            asyncio.run(_serve(cluster, client_properties))
+        except (InvalidConfigError, MissingPackageError, StorageError, ValueError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             where = config.get("listeners") or f"{host}:{port}"
@@ -87,14 +118,34 @@ def _parse_config(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-async def _serve(cluster: AsyncCluster) -> None:
+async def _serve(cluster: AsyncCluster, client_properties: str | None) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in _stop_signals():
         loop.add_signal_handler(each, stopped.set)
     async with cluster:
+        if client_properties is not None:
+            _tell_clients(cluster, client_properties)
         click.echo(f"READY {cluster.bootstrap}")
         await stopped.wait()
+
+
+def _users(given: tuple[str, ...]) -> dict[str, str] | None:
+    if not given:
+        return None
+    from pyk.command_line.broker_users import read_users  # most brokers start without users
+
+    return read_users(given)
+
+
+def _tell_clients(cluster: AsyncCluster, path: str) -> None:
+    from pyk.command_line.broker_users import write_client_properties
+
+    try:
+        write_client_properties(path, cluster.client_properties())
+    except OSError as error:
+        message = f"--client-properties: cannot write {path!r}: {error.strerror}"
+        raise click.ClickException(message) from error
 
 
 def _stop_signals() -> Iterable[signal.Signals]:

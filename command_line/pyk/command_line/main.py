@@ -37,7 +37,7 @@ class _Commands(click.Group):
             return None
         module = name.replace("-", "_")
         gc.disable()  # imported objects are never garbage: searching them only takes time
-        if name in WITHOUT_TLS and not any("SSL" in each.upper() for each in sys.argv):
+        if name in WITHOUT_TLS and not _names_tls(sys.argv):
             with hidden_modules("ssl"):
                 import_module("asyncio")
         command: click.Command = getattr(import_module(f"pyk.command_line.{module}"), module)
@@ -60,6 +60,10 @@ class _Commands(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(context)])
+
+
+def _names_tls(arguments: list[str]) -> bool:
+    return any(each == "--tls" or "SSL" in each.upper() for each in arguments)
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -43,4 +43,6 @@ def _unescaped(text: str) -> str:
         escape = match[1]
         return chr(int(escape[1:], 16)) if len(escape) > 1 else ESCAPES.get(escape, escape)
 
-    return ESCAPE.sub(replace, text)
+    # Java writes a character beyond 16 bits as two escapes.
+    units = ESCAPE.sub(replace, text).encode("utf-16", errors="surrogatepass")
+    return units.decode("utf-16", errors="surrogatepass")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyk.runtime import slotted
 
-INSTALL = "Cluster(tls=True) needs the package 'trustme': pip install 'pyk-kafka[tls]'"
+INSTALL = "tls=True (--tls) needs the package 'trustme': pip install 'pyk-kafka[tls]'"
 
 
 NO_HOST = "client.invalid"
@@ -19,14 +19,18 @@ class Identity:
     key: str
 
 
+class MissingPackageError(RuntimeError):
+    """What makes certificates is not installed."""
+
+
 class Certificates:
-    """A certificate authority of one cluster. Raises ``RuntimeError`` without trustme."""
+    """A certificate authority of one cluster. Raises ``MissingPackageError`` without trustme."""
 
     def __init__(self) -> None:
         try:
             import trustme
         except ImportError:
-            raise RuntimeError(INSTALL) from None
+            raise MissingPackageError(INSTALL) from None
         self._authority = trustme.CA()
         self.trust = self._authority.cert_pem.bytes().decode("ascii")
         """The certificate of the authority, in PEM: what clients have to trust."""

@@ -405,6 +405,7 @@ def test_a_secret_in_properties_is_not_repeated(caplog: pytest.LogCaptureFixture
         ("a=x\\\\\nb=y", {"a": "x\\", "b": "y"}),
         ("a\\=b=c", {"a=b": "c"}),
         ("a=\\t\\u0041\\z", {"a": "\tAz"}),
+        ("a=\\ud83d\\ude00", {"a": "\U0001f600"}),
         ("  a=1", {"a": "1"}),
         ("a=1\\", {"a": "1"}),
         ("", {}),
