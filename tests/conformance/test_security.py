@@ -23,6 +23,7 @@ from pyk.clients import (
 )
 from support import apache_kafka
 from support.bearer_tokens import unsecured
+from support.forward_proxy import ForwardProxy
 from support.secure_kafka import SecureKafka
 
 pytestmark = pytest.mark.conformance
@@ -65,7 +66,25 @@ def test_records_travel_over_every_listener(
     listener: str, mechanism: str | None, secure_kafka: SecureKafka
 ) -> None:
     server, given = secure_kafka.at(listener), options(secure_kafka, listener, mechanism)
-    topic = f"{listener}-{mechanism}"
+    check_records_travel(server, given, f"{listener}-{mechanism}")
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h", "http"])
+@pytest.mark.parametrize(("listener", "mechanism"), [("MTLS", None), ("SASL_SSL", "SCRAM-SHA-512")])
+def test_records_travel_through_proxies(
+    scheme: str, listener: str, mechanism: str | None, secure_kafka: SecureKafka
+) -> None:
+    server, given = secure_kafka.at(listener), options(secure_kafka, listener, mechanism)
+    with ForwardProxy(login=("carol", "carol-secret")) as proxy:
+        url = proxy.url(scheme, "carol:carol-secret@")
+        check_records_travel(server, given | {"proxy": url}, f"{scheme}-{listener}")
+
+    host = "127.0.0.1" if scheme == "socks5" else "localhost"
+    assert set(proxy.asked) == {(host, int(server.partition(":")[2]))}
+
+
+def check_records_travel(server: str, given: dict[str, Any], topic: str) -> None:
+    """Create a topic, write a thousand records, and read them as a group."""
     with Admin(server, **given) as admin:
         admin.create_topics([NewTopic(topic, partitions=2)])
     values = {b"%d" % number for number in range(1000)}
