@@ -57,6 +57,9 @@ class UpgradeType(IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
+FAILED_FOR_ALL = "The update failed for all features since the following feature had an error"
+
+
 def update_features(
     finalized: Mapping[str, int], request: UpdateFeaturesRequest
 ) -> tuple[UpdateFeaturesResponse, Sequence[Message]]:
@@ -68,24 +71,17 @@ def update_features(
 
     results: list[UpdatableFeatureResult] = []
     records: list[Message] = []
-    failed: ApiError | None = None
     for update in request.feature_updates:
-        result = UpdatableFeatureResult(feature=update.feature, error_message=None)
-        results.append(result)
         try:
             _check(finalized.get(update.feature, 0), update)
         except ApiError as error:
-            failed = failed or error
-            result.error_code, result.error_message = error.code, error.message
-        else:
-            records.append(
-                FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level)
-            )
-    if failed is not None:
-        response = UpdateFeaturesResponse(
-            error_code=failed.code, error_message=failed.message, results=results
+            return UpdateFeaturesResponse(
+                error_code=error.code, error_message=f"{FAILED_FOR_ALL}: {error.message}"
+            ), ()
+        results.append(UpdatableFeatureResult(feature=update.feature, error_message=None))
+        records.append(
+            FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level)
         )
-        return response, ()
     response = UpdateFeaturesResponse(error_message=None, results=results)
     return response, () if request.validate_only else records
 

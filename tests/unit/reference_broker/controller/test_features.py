@@ -59,6 +59,18 @@ def test_one_update_that_is_refused_refuses_all(refused: FeatureUpdateKey) -> No
     assert controllers.published.features == before
 
 
+def test_a_refused_update_has_no_results_but_the_reason() -> None:
+    request = UpdateFeaturesRequest(feature_updates=[to(2), to(1, name="unheard.of")])
+
+    response = Controllers().ask(request)
+
+    assert response.results == []
+    assert response.error_message.startswith(
+        "The update failed for all features since the following feature had an error: "
+        "Invalid update version 1 for feature unheard.of."
+    )
+
+
 def test_a_downgrade_cannot_go_up() -> None:
     controllers = Controllers()
     update(controllers, to(1, SAFE_DOWNGRADE))
