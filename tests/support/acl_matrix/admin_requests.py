@@ -126,7 +126,13 @@ OF_CONFIGS: dict[str, Request] = {
         ApiKey.DESCRIBE_CONFIGS, 4, {"resources": _resources(configurationKeys=["retention.ms"])}
     ),
     "alter configs": Request(
-        ApiKey.ALTER_CONFIGS, 2, {"validateOnly": True, "resources": _changes()}
+        ApiKey.ALTER_CONFIGS,
+        2,
+        {
+            "validateOnly": True,
+            # To drop all other configurations of the cluster is refused for other reasons.
+            "resources": [one for one in _changes() if one["resourceName"]],
+        },
     ),
     "incremental alter configs": Request(
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
@@ -190,6 +196,11 @@ OF_SECURITY: dict[str, Request] = {
         0,
         {"deletions": [{"name": "nobody-else", "mechanism": 1}]},
     ),
+    "describe delegation tokens": Request(
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        3,
+        {"owners": [{"principalType": "User", "principalName": "owner"}]},
+    ),
     "create a delegation token": Request(
         ApiKey.CREATE_DELEGATION_TOKEN, 3, {"renewers": [], "maxLifetimeMs": 1000}
     ),
@@ -208,11 +219,6 @@ OF_SECURITY: dict[str, Request] = {
     ),
     "expire a delegation token": Request(
         ApiKey.EXPIRE_DELEGATION_TOKEN, 2, {"hmac": "00", "expiryTimePeriodMs": 1000}
-    ),
-    "describe delegation tokens": Request(
-        ApiKey.DESCRIBE_DELEGATION_TOKEN,
-        3,
-        {"owners": [{"principalType": "User", "principalName": "owner"}]},
     ),
 }
 

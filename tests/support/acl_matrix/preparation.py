@@ -18,7 +18,11 @@ from pyk.protocol.messages.add_partitions_to_txn import (
 )
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from pyk.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -112,8 +116,9 @@ async def _served(root: RawClient) -> dict[ApiKey, VersionRange]:
 
 async def _create_topics(root: RawClient, users: Mapping[str, list[Rule]]) -> dict[str, str]:
     counts = dict.fromkeys(SHARED_TOPICS, 2) | {f"doomed-{user}": 1 for user in users}
+    forever = CreatableTopicConfig(name="retention.ms", value="-1")  # the records are old
     new = [
-        CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+        CreatableTopic(name=name, num_partitions=count, replication_factor=1, configs=[forever])
         for name, count in counts.items()
     ]
     await _must(root, CreateTopicsRequest(topics=new, timeout_ms=30_000), 7)
