@@ -22,7 +22,7 @@ _NAMES = {
     METRICS: """auto.include.jmx.reporter metric.reporters metrics.num.samples
         metrics.recording.level metrics.sample.window.ms""",
     "pyk sends no metrics to brokers": "enable.metrics.push",
-    "pyk takes values literally and replaces no ${…}": "config.providers",
+    "only from_properties() replaces ${…}": "config.providers",
     JAVA_CLASS: """interceptor.classes sasl.client.callback.handler.class
         sasl.login.class security.providers""",
     "pyk asks brokers, not controllers": "bootstrap.controllers",

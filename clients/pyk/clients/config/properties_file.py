@@ -6,14 +6,25 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyk.clients.config.config_providers import Sources, resolved
 from pyk.clients.config.properties import parse_properties
 
 
 def read_properties(source: str | os.PathLike[str] | Mapping[str, object]) -> Mapping[str, object]:
-    """Return the properties in a file, or ``source`` itself where it is a mapping.
+    """Return the properties in a file, or those of a mapping, with references replaced.
 
-    Raises ``OSError`` if the file cannot be read.
+    Raises ``OSError`` if the file cannot be read, and :class:`ConfigurationError` for a reference
+    that leads nowhere.
     """
     if isinstance(source, str | os.PathLike):
-        return parse_properties(Path(source).read_text(encoding="utf-8"))
-    return source
+        return resolve(parse_properties(_read(source)))
+    return resolve(source)
+
+
+def resolve(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return properties with what their references to files and to the environment lead to."""
+    return resolved(properties, Sources(os.environ, _read))
+
+
+def _read(path: str | os.PathLike[str]) -> str:
+    return Path(path).read_text(encoding="utf-8")

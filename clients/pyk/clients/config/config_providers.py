@@ -1,0 +1,101 @@
+"""Replace references in properties, ``${env:NAME}`` and others, as Kafka's clients do. Pure.
+
+``config.providers`` names the providers (KIP-297), ``config.providers.NAME.class`` what each is.
+The classes are Kafka's own; the names ``env``, ``file`` and ``directory`` need none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from pyk.clients.config.properties import parse_properties
+from pyk.clients.errors import ConfigurationError
+
+OPTION = "config.providers"
+PACKAGE = "org.apache.kafka.common.config.provider."
+KINDS = {
+    "env": "EnvVarConfigProvider",
+    "file": "FileConfigProvider",
+    "directory": "DirectoryConfigProvider",
+}
+REFERENCE = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")
+
+
+@attrs.frozen
+class Sources:
+    """Where references lead: the environment, and a function that returns the text of a file.
+
+    The function raises ``OSError``.
+    """
+
+    environment: Mapping[str, str] = attrs.field(repr=False)
+    read: Callable[[str], str]
+
+
+def resolved(properties: Mapping[str, object], sources: Sources) -> Mapping[str, object]:
+    """Return properties with the values that their references lead to, and without providers.
+
+    Properties without ``config.providers`` stay as they are. A reference to a provider that is not
+    named there is left alone. Raises :class:`ConfigurationError` for a reference that leads
+    nowhere, and for providers and parameters that pyk does not have.
+    """
+    if OPTION not in properties:
+        return properties
+    kinds = _kinds(properties)
+
+    def replace(name: str, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return REFERENCE.sub(lambda found: _value_of(found, name, kinds, sources), value)
+
+    return {
+        name: replace(name, value)
+        for name, value in properties.items()
+        if not name.startswith(OPTION)
+    }
+
+
+def _kinds(properties: Mapping[str, object]) -> dict[str, str]:
+    """Return the kind of each provider that is named."""
+    names = [name.strip() for name in str(properties[OPTION]).split(",") if name.strip()]
+    kinds = {PACKAGE + java: kind for kind, java in KINDS.items()}
+    found = {}
+    for name in names:
+        option = f"{OPTION}.{name}.class"
+        given = str(properties.get(option, PACKAGE + KINDS.get(name, "")))
+        if given not in kinds:
+            known = ", ".join(kinds)
+            raise ConfigurationError(f"{option} must be one of {known}")
+        found[name] = kinds[given]
+    parameters = [name for name in properties if name.startswith(OPTION) and ".param." in name]
+    if parameters:
+        raise ConfigurationError(f"{parameters[0]}: pyk's providers have no parameters")
+    return found
+
+
+def _value_of(found: re.Match[str], name: str, kinds: Mapping[str, str], sources: Sources) -> str:
+    provider, path, key = found.groups()
+    kind = kinds.get(provider)
+    if kind is None:
+        return found[0]
+    if kind != "env" and path is None:
+        raise ConfigurationError(f"{name}: {found[0]} must be ${{{provider}:PATH:KEY}}")
+    try:
+        value = _look_up(kind, path, key, sources)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigurationError(f"{name}: {found[0]} cannot be read: {reason}") from None
+    if value is None:
+        raise ConfigurationError(f"{name}: {found[0]} leads to nothing")
+    return value
+
+
+def _look_up(kind: str, path: str, key: str, sources: Sources) -> str | None:
+    if kind == "env":
+        return sources.environment.get(key)
+    if kind == "file":
+        return parse_properties(sources.read(path)).get(key)
+    return sources.read(f"{path}/{key}")

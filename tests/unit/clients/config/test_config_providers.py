@@ -1,0 +1,120 @@
+"""References of properties to the environment and to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyk.clients.config.config_providers import PACKAGE, Sources, resolved
+from pyk.clients.config.properties_file import read_properties
+from pyk.clients.errors import ConfigurationError
+
+FILES = {
+    "/etc/kafka.properties": "password = of\\ the file\nother=1\n",
+    "/run/secrets/password": "of the folder",
+}
+
+
+def read(path: str) -> str:
+    if path not in FILES:
+        raise FileNotFoundError(2, "No such file or directory", path)
+    return FILES[path]
+
+
+SOURCES = Sources({"PASSWORD": "of the environment", "EMPTY": ""}, read)
+ALL = {"config.providers": "env, file,directory"}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("${env:PASSWORD}", "of the environment"),
+        ("${env::PASSWORD}", "of the environment"),
+        ("${env:EMPTY}", ""),
+        ("${file:/etc/kafka.properties:password}", "of the file"),
+        ("${directory:/run/secrets:password}", "of the folder"),
+        (
+            'a "${env:PASSWORD}", b ${env:PASSWORD};',
+            'a "of the environment", b of the environment;',
+        ),
+        ("${vault:PASSWORD}", "${vault:PASSWORD}"),
+        ("${PASSWORD}", "${PASSWORD}"),
+        ("$env:PASSWORD", "$env:PASSWORD"),
+        (7, 7),
+    ],
+)
+def test_references_are_replaced(value: object, expected: object) -> None:
+    assert resolved({**ALL, "sasl.password": value}, SOURCES) == {"sasl.password": expected}
+
+
+def test_what_a_reference_leads_to_is_not_replaced_again() -> None:
+    sources = Sources({"ONE": "${env:TWO}", "TWO": "2"}, read)
+
+    assert resolved({**ALL, "a": "${env:ONE}"}, sources) == {"a": "${env:TWO}"}
+
+
+def test_without_providers_values_are_literal() -> None:
+    properties = {"sasl.password": "${env:PASSWORD}"}
+
+    assert resolved(properties, SOURCES) == properties
+
+
+def test_providers_have_the_classes_of_kafka() -> None:
+    properties = {
+        "config.providers": "mine",
+        "config.providers.mine.class": f"{PACKAGE}EnvVarConfigProvider",
+        "sasl.password": "${mine:PASSWORD}",
+    }
+
+    assert resolved(properties, SOURCES) == {"sasl.password": "of the environment"}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("${env:NOBODY}", r"sasl.password: \$\{env:NOBODY\} leads to nothing"),
+        ("${file:/etc/kafka.properties:nothing}", "leads to nothing"),
+        ("${file:/none:password}", "cannot be read: No such file"),
+        ("${file:password}", r"must be \$\{file:PATH:KEY\}"),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_an_error(value: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        resolved({**ALL, "sasl.password": value}, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"config.providers": "vault"}, "config.providers.vault.class must be one of"),
+        (
+            {"config.providers": "a", "config.providers.a.class": "com.example.Vault"},
+            "config.providers.a.class must be one of",
+        ),
+        (
+            {**ALL, "config.providers.file.param.allowed.paths": "/etc"},
+            "config.providers.file.param.allowed.paths: pyk's providers have no parameters",
+        ),
+    ],
+)
+def test_other_providers_are_refused(properties: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        resolved(properties, SOURCES)
+
+
+def test_properties_files_refer_to_the_environment_and_to_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "one")
+    secrets, client = tmp_path / "secrets.properties", tmp_path / "client.properties"
+    secrets.write_text("key=two\n")
+    client.write_text(
+        "config.providers=env,file\n"
+        "sasl.password=${env:SHOP_PASSWORD}\n"
+        f"ssl.key.password=${{file:{secrets}:key}}\n"
+    )
+
+    found = read_properties(client)
+
+    assert found == {"sasl.password": "one", "ssl.key.password": "two"}
