@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pyk.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
-from pyk.clients.errors import KafkaError, SeveralErrors
-from pyk.protocol.errors import ErrorCode
+from pyk.clients.config.config_providers import REFERENCE
+from pyk.clients.config.properties_file import resolve
+from pyk.clients.errors import KafkaError
 from pyk.protocol.records.compression import Compression
 from pyk.spark_connector.errors import OptionError
 
 CLIENT_ID = "pyk-spark"
-MOST_ERRORS = 5
-"""How many errors of one call a message names; the others are most often the same."""
 # Used for the names that the user's kafka.* options do not set.
 CONSUMER_DEFAULTS = {
     "client.id": CLIENT_ID,
@@ -31,11 +30,23 @@ PRODUCER_DEFAULTS = {
 # Users must not change these. Spark keeps the offsets, so there is no group and no reset.
 CONSUMER_FIXED = {"auto.offset.reset": "none", "enable.auto.commit": "false"}
 GROUP_OPTIONS = ("group.id", "group.instance.id")
+# Secrets that Spark's default `spark.redaction.regex` finds neither by the name nor by the value.
+NOT_REDACTED = (
+    "ssl.keystore.key",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "proxy",
+)
+SHOWN = (
+    "Spark shows this in its UI and event log, unless spark.sql.redaction.options.regex has the "
+    "name; give ${file:…} or ${env:…} instead"
+)
+PROVIDERS = "config.providers"
+"""Names of the providers that replace ``${…}`` where a client is made: plans have the reference."""
 
 
 def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a consumer that reads what Spark says; raise OptionError."""
-    unused = {*GROUP_OPTIONS, *ConsumerConfig.without_effect(kafka)}
+    unused = {*GROUP_OPTIONS, *_without_effect(ConsumerConfig, kafka)}
     own = {name: value for name, value in kafka.items() if name not in unused}
     properties = CONSUMER_DEFAULTS | own | CONSUMER_FIXED
     _check(ConsumerConfig, properties)
@@ -45,13 +56,17 @@ def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
 def admin_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return those properties of a consumer that an admin client has as well."""
     known = AdminConfig.options()
-    own = {name: value for name, value in kafka.items() if name.replace(".", "_") in known}
+    own = {
+        name: value
+        for name, value in kafka.items()
+        if name.replace(".", "_") in known or name.startswith(PROVIDERS)
+    }
     return {"client.id": CLIENT_ID} | own
 
 
 def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a producer; raise :class:`OptionError` for an invalid one."""
-    unused = ProducerConfig.without_effect(kafka)
+    unused = _without_effect(ProducerConfig, kafka)
     own = {name: value for name, value in kafka.items() if name not in unused}
     properties = PRODUCER_DEFAULTS | own
     _check(ProducerConfig, properties)
@@ -61,37 +76,34 @@ def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
 def kafka_notices(
     config: type[ConsumerConfig | ProducerConfig], kafka: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return a sentence about each configuration of Kafka that has no effect in such a client."""
-    unused = config.without_effect(sorted(kafka))
-    return tuple(f"kafka.{name} has no effect: {reason}" for name, reason in unused.items())
+    """Return a sentence about each option without effect, and each secret that Spark shows."""
+    unused = _without_effect(config, sorted(kafka))
+    shown = [name for name in NOT_REDACTED if name in kafka and not REFERENCE.search(kafka[name])]
+    return (
+        *(f"kafka.{name} has no effect: {reason}" for name, reason in unused.items()),
+        *(f"kafka.{name}: {SHOWN}" for name in shown),
+    )
 
 
 def compression_of(properties: Mapping[str, str]) -> Compression:
     """Return the codec of a producer of these properties."""
-    return Compression(ProducerConfig.from_properties(properties).compression_type)
+    return Compression(ProducerConfig.from_properties(resolve(properties)).compression_type)
 
 
 def delivery_timeout(properties: Mapping[str, str]) -> float:
     """Return the delivery timeout, in seconds, of a producer of these properties."""
-    return ProducerConfig.from_properties(properties).delivery_timeout_ms / 1000
+    return ProducerConfig.from_properties(resolve(properties)).delivery_timeout_ms / 1000
 
 
-def describe_error(error: KafkaError) -> str:
-    """Return an error with its topic-partition and Kafka's name and number for it, if it has them.
-
-    The class of an error does not reach the driver of a query; its text does.
-    """
-    if isinstance(error, SeveralErrors):
-        return "; ".join(describe_error(one) for one in list(error.errors.values())[:MOST_ERRORS])
-    where = "" if error.partition is None else f"{error.topic}-{error.partition}: "
-    code = None if error.code is None else ErrorCode(error.code)
-    name = type(error).__name__ if code is None else f"{code.name} ({code:d})"
-    text = str(error)
-    return where + (text if text.startswith(name) else f"{name}: {text}")
+def _without_effect(
+    config: type[ConsumerConfig | ProducerConfig], kafka: Iterable[str]
+) -> dict[str, str]:
+    found = config.without_effect(kafka)
+    return {name: reason for name, reason in found.items() if not name.startswith(PROVIDERS)}
 
 
 def _check(config: type[ConsumerConfig | ProducerConfig], properties: Mapping[str, str]) -> None:
     try:
-        config.from_properties(properties)
+        config.from_properties(resolve(properties))
     except KafkaError as error:
         raise OptionError(f"kafka.*: {error}") from None

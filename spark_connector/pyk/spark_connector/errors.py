@@ -6,6 +6,12 @@ a stable code in brackets, as Spark's own messages do, and names the topic-parti
 
 from __future__ import annotations
 
+from pyk.clients.errors import KafkaError, SeveralErrors
+from pyk.protocol.errors import ErrorCode
+
+MOST_ERRORS = 5
+"""How many errors of one call a message names; the others are most often the same."""
+
 
 class ConnectorError(Exception):
     """Base of the connector's own errors; the message starts with ``[code]``."""
@@ -56,3 +62,17 @@ class WriteError(ConnectorError):
     """Rows were not acknowledged; the message has topic, partition and Kafka's error code."""
 
     code = "PYK_WRITE_FAILED"
+
+
+def describe_error(error: KafkaError) -> str:
+    """Return an error with its topic-partition and Kafka's name and number for it, if it has them.
+
+    The class of an error does not reach the driver of a query; its text does.
+    """
+    if isinstance(error, SeveralErrors):
+        return "; ".join(describe_error(one) for one in list(error.errors.values())[:MOST_ERRORS])
+    where = "" if error.partition is None else f"{error.topic}-{error.partition}: "
+    code = None if error.code is None else ErrorCode(error.code)
+    name = type(error).__name__ if code is None else f"{code.name} ({code:d})"
+    text = str(error)
+    return where + (text if text.startswith(name) else f"{name}: {text}")

@@ -15,8 +15,8 @@ from pyk.clients.errors import KafkaError, SeveralErrors, UnknownTopicOrPartitio
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
-from pyk.spark_connector.client_properties import admin_properties, describe_error
-from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.client_properties import admin_properties
+from pyk.spark_connector.errors import ReadError, describe_error
 from pyk.spark_connector.offsets import OffsetMap
 from pyk.spark_connector.options import SourceOptions
 from pyk.spark_connector.retrying import RetryPolicy

@@ -24,8 +24,7 @@ from pyk.clients.errors import (
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.spark_connector.arrow_batches import BatchSize, rows_below, slices, spark_batch
-from pyk.spark_connector.client_properties import describe_error
-from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.errors import ReadError, describe_error
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import Column, arrow_schema
 from pyk.spark_connector.stream_planner import report_losses

@@ -9,7 +9,7 @@ from typing import TypeVar
 import attrs
 
 from pyk.clients.errors import KafkaError
-from pyk.spark_connector.client_properties import describe_error
+from pyk.spark_connector.errors import describe_error
 
 log = logging.getLogger(__name__)
 

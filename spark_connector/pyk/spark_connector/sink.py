@@ -22,11 +22,10 @@ from pyk.clients.config import ProducerConfig
 from pyk.spark_connector.client_properties import (
     compression_of,
     delivery_timeout,
-    describe_error,
     kafka_notices,
     producer_properties,
 )
-from pyk.spark_connector.errors import OptionError, WriteError
+from pyk.spark_connector.errors import OptionError, WriteError, describe_error
 from pyk.spark_connector.installation import check_codecs, warn_if_uncompiled
 from pyk.spark_connector.notices import log_once
 from pyk.spark_connector.options import sink_options

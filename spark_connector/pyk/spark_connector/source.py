@@ -11,10 +11,9 @@ from pyk.clients.config import ConsumerConfig
 from pyk.spark_connector.batch_planner import plan_batch
 from pyk.spark_connector.client_properties import (
     consumer_properties,
-    describe_error,
     kafka_notices,
 )
-from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.errors import ReadError, describe_error
 from pyk.spark_connector.installation import check_codecs, warn_if_uncompiled
 from pyk.spark_connector.notices import log_once
 from pyk.spark_connector.options import SourceOptions, batch_source_options

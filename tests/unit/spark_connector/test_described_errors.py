@@ -6,7 +6,7 @@ import pytest
 
 from pyk.clients import KafkaError, UnknownTopicOrPartitionError
 from pyk.clients.errors import error_for
-from pyk.spark_connector.client_properties import describe_error
+from pyk.spark_connector.errors import describe_error
 
 
 @pytest.mark.parametrize(

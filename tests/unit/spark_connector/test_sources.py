@@ -43,6 +43,34 @@ def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
         reader(OPTIONS | {"kafka.fetch.minn.bytes": "5"}, VALUE)
 
 
+def test_a_secret_that_spark_would_show_is_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notices, "_logged", set())
+    url = "socks5://alice:canary@localhost:1080"
+
+    with caplog.at_level(logging.WARNING):
+        BatchReader(OPTIONS | {"kafka.proxy": url}, VALUE)
+
+    (record,) = caplog.records
+    assert "kafka.proxy: Spark shows this in its UI" in record.getMessage()
+    assert "canary" not in record.getMessage()
+
+
+@pytest.mark.parametrize("reader", [BatchReader, StreamReader])
+def test_plans_have_references_to_secrets_and_not_the_secrets(
+    reader: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PROXY", "socks5://alice:canary@localhost:1080")
+    options = OPTIONS | {"kafka.config.providers": "env", "kafka.proxy": "${env:PROXY}"}
+
+    made = reader(options, VALUE)
+
+    assert b"canary" not in pickle.dumps(made)
+    assert b"${env:PROXY}" in pickle.dumps(made)
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
 def test_client_options_of_spark_are_accepted_and_reported_once(
     reader: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
