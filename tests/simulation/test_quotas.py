@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -237,3 +238,44 @@ async def test_deletions_and_new_partitions_are_charged() -> None:
     assert result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
     assert result.error_message == "The throttling quota has been exceeded."
     assert result.name == TOPIC
+
+
+@virtual_time
+async def test_an_address_opens_connections_at_its_rate() -> None:
+    async with clients() as every:
+        admin = await every.connect("admin")
+        await admin.ask(limit({"ip": None}, connection_creation_rate=2))
+        began = current_clock().now()
+
+        for _ in range(30):
+            client = await every.connect("many")
+            client.send(ApiVersionsRequest(client_software_name="t"))
+            await client.answered_or_lost()
+
+        # One that comes too early is closed after a second at most, and twenty come at once.
+        assert current_clock().now() - began >= 4
+
+
+@virtual_time
+async def test_the_least_recently_used_client_makes_room_for_brokers() -> None:
+    config = {
+        "listeners": "CLIENTS://broker:9092,BROKERS://broker:9093",
+        "listener.security.protocol.map": "CLIENTS:PLAINTEXT,BROKERS:PLAINTEXT",
+        "inter.broker.listener.name": "BROKERS",
+        "max.connections": 2,
+    }
+    network = MemoryNetwork()
+    async with AsyncCluster(clock=current_clock(), network=network, config=config) as cluster:
+        (broker,) = cluster._brokers.values()
+        host, port = "broker", 9092
+        first, second, of_broker = FrameClient("first"), FrameClient("second"), FrameClient("b")
+        await network.connect(lambda: first.transport, Address(host, port))
+        await network.connect(lambda: second.transport, Address(host, port))
+        await asyncio.sleep(1)
+        await first.ask(ApiVersionsRequest(client_software_name="t"))
+
+        await network.connect(lambda: of_broker.transport, Address(host, 9093))
+
+        assert broker._listener is not None
+        await second.lost()
+        assert broker._listener.connection_count == 2

@@ -38,6 +38,13 @@ class FrameClient:
         self.send(request, version)
         return await self._responses.get()
 
+    async def answered_or_lost(self) -> None:
+        """Wait for the response to the only request, or for the end of the connection."""
+        waits = [asyncio.ensure_future(each) for each in (self._responses.get(), self.lost())]
+        _, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in pending:
+            each.cancel()
+
     async def lost(self) -> None:
         """Wait until the broker has closed the connection."""
         await self._lost.wait()

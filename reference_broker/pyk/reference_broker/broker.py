@@ -9,6 +9,7 @@ committed to the metadata log are followed, see :mod:`.metadata_follower`.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from types import MappingProxyType
@@ -28,7 +29,8 @@ from pyk.runtime.timers import Moment
 from .address import reachable_on_this_machine
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
-from .config import BrokerConfig, BrokerConfigLayers
+from .config import BrokerConfig, BrokerConfigLayers, InvalidConfigError
+from .controller.client_quotas import CONNECTION_CREATION_RATE
 from .controller.image import MetadataImage
 from .controller_channel import LocalControllerChannel
 from .coordinator.shard_kind import BrokerEnvironment, ShardKind
@@ -42,9 +44,11 @@ from .listeners import Endpoint, Listeners
 from .local_controller import METADATA_PARTITION, begin_leader_epochs, open_controller
 from .log_maintenance import LogMaintenance
 from .metadata_follower import MetadataFollower
+from .network.configured_limits import listener_limits
 from .network.connection import RequestHandler
-from .network.listener import BrokerListener, ListenerLimits
+from .network.listener import BrokerListener
 from .network.listener_settings import ListenerSettings
+from .quotas.precedence import address_limit
 from .registration import register
 from .replicas import Replicas
 from .services import BrokerServices
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
     from .security.authorizer import Authorizer
     from .security.broker_login import BrokerLogin
     from .token_expiry import TokenExpiry
+
+log = logging.getLogger(__name__)
 
 
 @slotted.frozen(kw_only=True)
@@ -301,14 +307,19 @@ class Broker:
     def _is_known(self, name: TopicPartition, topic_id: UUID | None) -> bool:
         return name == METADATA_PARTITION or self.follower.is_in_image(name, topic_id)
 
-    def _new_listener(self) -> BrokerListener:
+    def _new_listener(self, listeners: Listeners) -> BrokerListener:
         self._listener = BrokerListener(
             self._environment.clock,
             self._wrap_handler(Dispatcher(self.services), self.services),
             lambda: ServerConnection(SERVED),
-            _listener_limits(self.configs.broker),
+            listener_limits(self.configs, listeners),
+            self._connection_rate_of_ip,
         )
         return self._listener
+
+    def _connection_rate_of_ip(self, host: str) -> float | None:
+        quotas = self.image.client_quotas
+        return address_limit(quotas, CONNECTION_CREATION_RATE, host) if quotas.limits else None
 
     async def _add_users(self, users: Mapping[str, str]) -> None:
         if not users:
@@ -352,7 +363,7 @@ class Broker:
 
     async def _open_ports(self, listeners: Listeners) -> Listeners:
         """Open all ports; return the listeners with them."""
-        opened, ports = self._new_listener(), {}
+        opened, ports = self._new_listener(listeners), {}
         for each in listeners.bound:
             ports[each.listener] = await opened.open(
                 self._environment.network, each.host, each.port, await self._settings_of(each)
@@ -406,8 +417,11 @@ class Broker:
 
     def _configs_changed(self, config: BrokerConfig) -> None:
         self._logs.config = config
-        if self._listener is not None:
-            self._listener.limits = _listener_limits(config)
+        if self._listener is not None and self.listeners is not None:
+            try:
+                self._listener.limits = listener_limits(self.configs, self.listeners)
+            except InvalidConfigError as error:
+                log.warning("Kept the limits of connections as they were: %s", error)
 
     # -- the steps of an end ---------------------------------------------------------------------
 
@@ -436,13 +450,3 @@ class Broker:
 
     def _new_uuid(self) -> UUID:
         return UUID(int=self._environment.random.getrandbits(128), version=4)
-
-
-def _listener_limits(config: BrokerConfig) -> ListenerLimits:
-    max_idle_ms = config.connections_max_idle_ms
-    return ListenerLimits(
-        max_request_bytes=config.socket_request_max_bytes,
-        max_idle=max_idle_ms / 1000 if max_idle_ms >= 0 else float("inf"),
-        max_connections=config.max_connections,
-        max_connections_per_ip=config.max_connections_per_ip,
-    )

@@ -35,10 +35,8 @@ async def change(cluster: AsyncCluster, name: str, value: str, broker: str = "")
         assert (await client.ask(request)).responses[0].error_code == ErrorCode.NONE
 
 
-@pytest.mark.parametrize("name", ["max.connections", "max.connections.per.ip"])
-async def test_limits_of_connections_change_while_the_broker_runs(
-    cluster: AsyncCluster, name: str
-) -> None:
+async def test_the_limit_of_an_address_changes_while_the_broker_runs(cluster: AsyncCluster) -> None:
+    name = "max.connections.per.ip"
     await change(cluster, name, "1")
 
     async with RawClient(cluster.bootstrap) as first:
@@ -48,6 +46,21 @@ async def test_limits_of_connections_change_while_the_broker_runs(
         await change_through(first, name, "2")
         async with RawClient(cluster.bootstrap) as third:
             assert (await third.ask(MetadataRequest())).brokers
+
+
+async def test_connections_above_the_limit_wait_until_there_is_room(cluster: AsyncCluster) -> None:
+    await change(cluster, "max.connections", "1")
+
+    async with RawClient(cluster.bootstrap) as first, RawClient(cluster.bootstrap) as second:
+        assert (await first.ask(MetadataRequest())).brokers
+        second.send(MetadataRequest())
+        assert (await first.ask(MetadataRequest())).brokers
+        (broker,) = cluster._brokers.values()
+        assert broker._listener is not None
+        assert broker._listener.connection_count == 1
+
+        await change_through(first, "max.connections", "2")
+        assert (await second.receive()).brokers
 
 
 async def change_through(client: RawClient, name: str, value: str) -> None:
@@ -113,3 +126,22 @@ async def test_an_invalid_stored_configuration_does_not_keep_a_broker_from_start
 
     assert "num.io.threads='many'" in caplog.text
     assert broker.configs.broker.log_retention_ms == 86400000
+
+
+async def test_a_listener_has_a_limit_of_connections_of_its_own() -> None:
+    config = {"listener.name.plaintext.max.connections": "1"}
+    async with AsyncCluster(config=config) as cluster:
+        (broker,) = cluster._brokers.values()
+        async with RawClient(cluster.bootstrap) as first, RawClient(cluster.bootstrap):
+            assert (await first.ask(MetadataRequest())).brokers
+            assert (await first.ask(MetadataRequest())).brokers
+            assert broker._listener is not None
+            assert broker._listener.connection_count == 1
+
+
+async def test_limits_of_addresses_that_are_none_are_refused() -> None:
+    config = {"max.connections.per.ip.overrides": "everybody"}
+
+    with pytest.raises(InvalidConfigError, match="must be address:count,…, not 'everybody'"):
+        async with AsyncCluster(config=config):
+            raise AssertionError

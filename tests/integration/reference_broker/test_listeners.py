@@ -72,12 +72,14 @@ async def test_a_listener_that_is_not_advertised_has_no_bootstrap() -> None:
             cluster.bootstrap_of("HIDDEN")
 
 
-async def test_connections_of_all_listeners_count_together() -> None:
+async def test_brokers_take_the_place_of_clients_where_all_connections_are_used() -> None:
     async with (
         AsyncCluster(config={**CONFIG, "max.connections": "1"}) as cluster,
         RawClient(cluster.bootstrap) as first,
-        RawClient(cluster.bootstrap_of("BROKERS")) as second,
     ):
-        await first.ask(MetadataRequest())
+        assert (await first.ask(MetadataRequest())).brokers
 
-        assert await second.is_cut_off()
+        async with RawClient(cluster.bootstrap_of("BROKERS")) as second:
+            assert (await second.ask(MetadataRequest())).brokers
+
+        assert await first.is_cut_off()

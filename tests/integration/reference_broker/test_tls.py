@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from pathlib import Path
@@ -25,6 +26,7 @@ from pyk.reference_broker.config import InvalidConfigError
 from support.broker_requests import fetch, produce
 from support.raw_client import RawClient, batch
 from support.raw_sasl import log_in_by_scram
+from support.real_time import IN_TIME
 
 
 def trusting(options: dict[str, Any], folder: Path | None = None) -> ssl.SSLContext:
@@ -45,6 +47,23 @@ async def test_a_cluster_makes_its_own_certificates() -> None:
 
     assert options["security_protocol"] == "SSL"
     assert options["bootstrap_servers"] == cluster.bootstrap
+
+
+async def test_connections_count_before_their_handshake() -> None:
+    config = {"max.connections.per.ip": 1}
+    async with AsyncCluster(tls=True, config=config) as cluster:
+        trust = trusting(cluster.client_options())
+        async with RawClient(cluster.bootstrap) as silent, RawClient(cluster.bootstrap) as second:
+            assert await second.is_cut_off()
+            silent.writer.write(b"this is no TLS at all")
+            assert await silent.is_cut_off()
+        (broker,) = cluster._brokers.values()
+        assert broker._listener is not None
+        async with asyncio.timeout(IN_TIME):
+            while broker._listener._counts.total:
+                await asyncio.sleep(0)
+        async with RawClient(cluster.bootstrap, tls=trust) as client:
+            assert (await client.ask(MetadataRequest())).brokers
 
 
 async def test_users_log_in_over_tls() -> None:

@@ -86,6 +86,21 @@ class BrokerConfig:
         update_mode=_DYNAMIC,
         doc="How many connections the broker accepts from one address at the same time.",
     )
+    max_connections_per_ip_overrides: str = string(
+        "",
+        update_mode=_DYNAMIC,
+        doc="What max.connections.per.ip is for some addresses: address:count,address:count.",
+    )
+    max_connection_creation_rate: int = integer(
+        (1 << 31) - 1,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="How many connections the broker accepts a second; a listener may have its own limit.",
+    )
+    queued_max_request_bytes: int = long(
+        -1,
+        doc="The most bytes that requests may hold together; -1 stands for half a gigabyte here.",
+    )
 
     # Access
 

@@ -33,6 +33,19 @@ class ListenerConfig:
     connections_max_reauth_ms: int = long(
         0, doc="How long a login by SASL holds, in milliseconds; 0 for no limit."
     )
+    max_connections: int = integer(
+        (1 << 31) - 1,
+        minimum=0,
+        update_mode=UpdateMode.CLUSTER_WIDE,
+        doc="How many connections the broker accepts at the same time; a listener may have its own "
+        "limit.",
+    )
+    max_connection_creation_rate: int = integer(
+        (1 << 31) - 1,
+        minimum=0,
+        update_mode=UpdateMode.CLUSTER_WIDE,
+        doc="How many connections the broker accepts a second; a listener may have its own limit.",
+    )
     sasl_enabled_mechanisms: tuple[str, ...] = strings(
         "GSSAPI", update_mode=_DYNAMIC, doc="The mechanisms by which clients may log in."
     )

@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 from pyk.runtime import slotted
 
+from .connection_limits import ConnectionLimits
+
+DEFAULT_BUDGET_BYTES = 512 * 1024 * 1024
 GRACE_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000
 """Frames that arrive or are sent must progress this fast: otherwise they only hold memory."""
@@ -61,6 +64,17 @@ class Progress:
 
 def _allowance(size: int) -> float:
     return GRACE_SECONDS + size / SLOWEST_BYTES_PER_SECOND
+
+
+@slotted.frozen(kw_only=True)
+class ListenerLimits:
+    """The limits of connections; sizes in bytes, times in seconds."""
+
+    max_request_bytes: int = 104_857_600
+    max_idle: float = 600.0
+    connections: ConnectionLimits = ConnectionLimits()
+    budget_bytes: int = DEFAULT_BUDGET_BYTES
+    """For all requests that wait or are being handled."""
 
 
 class ByteBudget:

@@ -1,20 +1,19 @@
-"""Accepts connections, counts them, and closes those that are idle or make no progress."""
+"""Accepts connections within limits, and closes those that are idle or make no progress."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 from pyk.protocol.connection import ServerConnection
-from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FrameTransport, Listener, Network
 
 from .connection import Connection, RequestHandler
-from .limits import ByteBudget, LogLimiter
+from .connection_limits import ConnectionCounts
+from .limits import ByteBudget, ListenerLimits, LogLimiter
 from .listener_settings import ListenerSettings
 
 log = logging.getLogger(__name__)
@@ -24,22 +23,10 @@ SHORTEST_SWEEP_SECONDS = 0.05
 PLAIN_LISTENER = ListenerSettings()
 
 
-@slotted.frozen(kw_only=True)
-class ListenerLimits:
-    """The limits of connections; sizes in bytes, times in seconds."""
-
-    max_request_bytes: int = 104_857_600
-    max_idle: float = 600.0
-    max_connections: int = 2_147_483_647
-    max_connections_per_ip: int = 2_147_483_647
-    budget_bytes: int = 512 * 1024 * 1024
-    """For all requests that wait or are being handled."""
-
-
 class BrokerListener:
     """The open ports of a broker, one for each listener, and all connections of them.
 
-    ``limits`` may be replaced while it is open; connections that are open stay.
+    ``rate_of_ip`` returns how many connections a second an address may open, None for any number.
     """
 
     def __init__(
@@ -48,19 +35,30 @@ class BrokerListener:
         handler: RequestHandler,
         new_protocol: Callable[[], ServerConnection],
         limits: ListenerLimits,
+        rate_of_ip: Callable[[str], float | None] = lambda _: None,
     ) -> None:
         self._clock = clock
         self._handler = handler
         self._new_protocol = new_protocol
-        self.limits = limits
+        self._limits = limits
+        self._counts = ConnectionCounts(limits.connections, rate_of_ip)
         self._budget = ByteBudget(limits.budget_bytes)
         self._log_limiter = LogLimiter(log, clock.now)
         self._connections: dict[int, Connection] = {}
-        self._per_host: Counter[str] = Counter()
         self._last_id = 0
         self._open_ports: list[Listener] = []
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
+
+    @property
+    def limits(self) -> ListenerLimits:
+        """May be replaced while it is open; connections that are open stay."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, limits: ListenerLimits) -> None:
+        self._limits = limits
+        self._counts.limits = limits.connections
 
     @property
     def connection_count(self) -> int:
@@ -73,7 +71,13 @@ class BrokerListener:
 
         Raises ``OSError`` if the port cannot be opened.
         """
-        opened = await network.listen(partial(self._accept, settings), host, port, settings.tls)
+        opened = await network.listen(
+            partial(self._accept, settings),
+            host,
+            port,
+            settings.tls,
+            _Gate(self._counts, settings.name, self._clock),
+        )
         self._open_ports.append(opened)
         if self._sweep is None:
             self._sweep_later()
@@ -111,19 +115,22 @@ class BrokerListener:
 
     def _made(self, connection: Connection) -> None:
         self._connections[connection.connection_id] = connection
-        self._per_host[connection.host] += 1
         if self._is_closed:
             connection.transport.abort()
-        is_too_many = len(self._connections) > self.limits.max_connections
-        if is_too_many or self._per_host[connection.host] > self.limits.max_connections_per_ip:
-            self._log_limiter.warning("Refused %s: too many connections", connection.host)
-            connection.transport.abort()
+        elif self._counts.is_exceeded:
+            self._make_room(connection.listener)
+
+    def _make_room(self, protected: str) -> None:
+        """Close the connection that was used least recently, on another listener."""
+        others = [each for each in self._connections.values() if each.listener != protected]
+        if others:
+            oldest = min(others, key=lambda each: each.progress.last_active)
+            self._log_limiter.warning("Closed connection of %s: brokers need it", oldest.host)
+            oldest.transport.abort()
 
     def _lost(self, connection: Connection) -> None:
         del self._connections[connection.connection_id]
-        self._per_host[connection.host] -= 1
-        if not self._per_host[connection.host]:
-            del self._per_host[connection.host]
+        self._counts.leave(connection.listener, connection.host)
 
     # -- deadlines -------------------------------------------------------------------------------
 
@@ -139,3 +146,25 @@ class BrokerListener:
                 self._log_limiter.warning("Closed connection of %s: %s", connection.host, reason)
                 connection.transport.abort()
         self._sweep_later()
+
+
+class _Gate:
+    """The gate of one listener; implements :class:`~pyk.runtime.network.AcceptGate`."""
+
+    def __init__(self, counts: ConnectionCounts, listener: str, clock: Clock) -> None:
+        self._counts = counts
+        self._listener = listener
+        self._clock = clock
+
+    def wait(self) -> float:
+        return self._counts.wait_ms(self._listener, self._now_ms()) / 1000
+
+    def enter(self, host: str) -> float | None:
+        close_after_ms = self._counts.enter(self._listener, host, self._now_ms())
+        return None if close_after_ms is None else close_after_ms / 1000
+
+    def leave(self, host: str) -> None:
+        self._counts.leave(self._listener, host)
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)

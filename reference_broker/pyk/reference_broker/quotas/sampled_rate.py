@@ -40,16 +40,16 @@ class SampledRate:
         last.amount += amount
         last.last_used_ms = now_ms
 
-    def per_second(self, now_ms: int) -> float:
-        """Return how much was used per second."""
-        return self._total(now_ms) / self._span_ms(now_ms) * 1000
+    def per_second(self, now_ms: int, more: float = 0.0) -> float:
+        """Return how much was used per second, or would be with ``more``."""
+        return (self._total(now_ms) + more) / self._span_ms(now_ms) * 1000
 
-    def throttle_ms(self, limit: float, now_ms: int) -> int:
+    def throttle_ms(self, limit: float, now_ms: int, more: float = 0.0) -> int:
         """Return after how many milliseconds without use the rate is within ``limit``.
 
         Where O is the rate over a span of W, that is X in O * W / (W + X) = ``limit``.
         """
-        excess = self.per_second(now_ms) - limit
+        excess = self.per_second(now_ms, more) - limit
         return round(excess / limit * self._span_ms(now_ms)) if excess > 0 else 0
 
     def is_idle(self, now_ms: int) -> bool:

@@ -5,12 +5,21 @@ from typing import TYPE_CHECKING, Any
 from pyk.runtime.network.file_region import FileRegion, Part
 from pyk.runtime.network.frame_reader import FrameReceiver, FrameSizeError
 from pyk.runtime.network.frame_transport import FrameTransport
-from pyk.runtime.network.system import Address, ClientTls, Listener, Network, SystemNetwork, Tunnel
+from pyk.runtime.network.system import (
+    AcceptGate,
+    Address,
+    ClientTls,
+    Listener,
+    Network,
+    SystemNetwork,
+    Tunnel,
+)
 
 if TYPE_CHECKING:
     from pyk.runtime.network.memory import MemoryNetwork
 
 __all__ = [
+    "AcceptGate",
     "Address",
     "ClientTls",
     "FileRegion",

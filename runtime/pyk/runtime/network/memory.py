@@ -21,11 +21,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
-from pyk.runtime.network.system import Address, ClientTls, ProtocolFactory, Tunnel
+from pyk.runtime.network.system import (
+    OPEN_GATE,
+    AcceptGate,
+    Address,
+    ClientTls,
+    ProtocolFactory,
+    Tunnel,
+)
 
 if TYPE_CHECKING:
     import ssl
@@ -84,8 +91,9 @@ class MemoryNetwork(Links):
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
+        gate: AcceptGate = OPEN_GATE,
     ) -> MemoryListener:
-        return await self.host(host).listen(factory, host, port, tls)
+        return await self.host(host).listen(factory, host, port, tls, gate)
 
     def reset(self, one: str, other: str | None = None) -> None:
         """Reset the connections between two hosts, or between one and all others."""
@@ -156,7 +164,9 @@ class MemoryHost:
             await asyncio.sleep(SYN_RETRY_SECONDS)
         if end not in listeners:
             raise ConnectionRefusedError(f"nothing listens on {address}")
-        client, server = factory(), listeners[end].factory()
+        while seconds := listeners[end].gate.wait():  # noqa: ASYNC110 - as above
+            await asyncio.sleep(seconds)  # in the backlog
+        client, server = factory(), listeners[end].accept()
         near, far = self._network._join(client, server, there, back, end)
         server.connection_made(far)
         client.connection_made(near)
@@ -168,6 +178,7 @@ class MemoryHost:
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
+        gate: AcceptGate = OPEN_GATE,
     ) -> MemoryListener:
         """Accept connections at this host; there is no TLS in memory."""
         if tls is not None:
@@ -177,7 +188,7 @@ class MemoryHost:
         if end in listeners:
             raise OSError(f"port {port} of {host} is taken")
         listener = listeners[end] = MemoryListener(
-            self.name, factory, end, lambda: listeners.pop(end, None)
+            self.name, factory, end, lambda: listeners.pop(end, None), gate
         )
         return listener
 
@@ -191,13 +202,34 @@ class MemoryListener:
         factory: ProtocolFactory,
         end: tuple[str, int],
         when_closed: Callable[[], object],
+        gate: AcceptGate,
     ) -> None:
         self.host = host
         """The name of the host that it is at."""
-        self.factory = factory
+        self.gate = gate
+        self._factory = factory
         self.loop = asyncio.get_running_loop()
         self.port = end[1]
+        self._end = end
         self._when_closed = when_closed
+
+    def accept(self) -> asyncio.BufferedProtocol:
+        """Return the protocol of a new connection."""
+        seconds = self.gate.enter(self._end[0])
+        return self._factory() if seconds is None else _Refused(seconds)
 
     async def close(self) -> None:
         self._when_closed()
+
+
+class _Refused(asyncio.BufferedProtocol):
+    """The end of a connection that is accepted to be closed."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def connection_made(self, transport: Any) -> None:
+        asyncio.get_running_loop().call_later(self._seconds, transport.abort)
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return bytearray(64)

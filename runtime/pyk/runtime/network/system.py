@@ -63,6 +63,38 @@ class Listener(Protocol):
         """Stop accepting. Connections that were accepted live on."""
 
 
+class AcceptGate(Protocol):
+    """Decides which connections are accepted, from before their handshake on."""
+
+    def wait(self) -> float:
+        """Return for how many seconds to accept none: they stay in the backlog. 0 for go on."""
+
+    def enter(self, host: str) -> float | None:
+        """Admit a connection, or return after how many seconds to close it."""
+
+    def leave(self, host: str) -> None:
+        """Note that a connection that was admitted has ended before its protocol was connected.
+
+        Its protocol knows of any later end.
+        """
+
+
+class OpenGate:
+    """Admits everything; implements :class:`AcceptGate`."""
+
+    def wait(self) -> float:
+        return 0.0
+
+    def enter(self, host: str) -> float | None:
+        return None
+
+    def leave(self, host: str) -> None:
+        """Do nothing: nobody counts."""
+
+
+OPEN_GATE = OpenGate()
+
+
 class Network(Protocol):
     """Name resolution, outgoing connections, open ports."""
 
@@ -92,17 +124,19 @@ class Network(Protocol):
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
+        gate: AcceptGate = OPEN_GATE,
     ) -> Listener:
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``.
 
-        With ``tls``, a protocol is connected once the handshake is complete.
+        ``gate`` decides which, and is asked on the event loop. With ``tls``, a protocol is
+        connected once the handshake is complete.
         """
 
 
 BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
 TLS_HANDSHAKE_SECONDS = 10.0
-"""How long a client may take for the handshake: until then it counts as no connection."""
+"""How long a client may take for the handshake."""
 TLS_SHUTDOWN_SECONDS = 1.0
 """How long a peer may take to confirm the end of TLS before the connection is cut."""
 ACCEPTS_PER_TURN = 64
@@ -123,14 +157,17 @@ class SystemListener:
         factory: ProtocolFactory,
         *,
         tls: ssl.SSLContext | None = None,
+        gate: AcceptGate = OPEN_GATE,
         retry_seconds: float = ACCEPT_RETRY_SECONDS,
     ) -> None:
         self._sockets = sockets
+        self._gate = gate
         self._tls = tls
         self._factory = factory
         self._retry_seconds = retry_seconds
         self._loop = asyncio.get_running_loop()
         self._connecting: set[asyncio.Task[None]] = set()
+        self._refused: dict[socket.socket, asyncio.TimerHandle] = {}
         self._retries: dict[socket.socket, asyncio.TimerHandle] = {}
         self._next_log = self._loop.time()
         for listening in sockets:
@@ -146,6 +183,8 @@ class SystemListener:
             self._loop.remove_reader(listening)
         for retry in self._retries.values():
             retry.cancel()
+        for refused in list(self._refused):
+            self._close_refused(refused)
         if self._connecting:
             await asyncio.wait(self._connecting)
         for listening in self._sockets:
@@ -154,19 +193,35 @@ class SystemListener:
     def _accept(self, listening: socket.socket) -> None:
         try:
             for _ in range(ACCEPTS_PER_TURN):
-                accepted, _ = listening.accept()
-                accepted.setblocking(False)
-                task = self._loop.create_task(self._connect(accepted))
-                self._connecting.add(task)
-                task.add_done_callback(self._connecting.discard)
+                seconds = self._gate.wait()
+                if seconds > 0:
+                    self._pause(listening, seconds)
+                    return
+                accepted, address = listening.accept()
+                self._admit(accepted, address[0])
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
             # asyncio's own server retries once for each place in the backlog, with a traceback for
             # each: 13,000 of them in seconds.
-            self._pause(listening, error)
+            self._pause(listening, self._retry_seconds)
+            self._warn(error)
 
-    async def _connect(self, accepted: socket.socket) -> None:
+    def _admit(self, accepted: socket.socket, host: str) -> None:
+        accepted.setblocking(False)
+        seconds = self._gate.enter(host)
+        if seconds is not None:
+            self._refused[accepted] = self._loop.call_later(seconds, self._close_refused, accepted)
+            return
+        task = self._loop.create_task(self._connect(accepted, host))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+
+    def _close_refused(self, accepted: socket.socket) -> None:
+        self._refused.pop(accepted).cancel()
+        accepted.close()
+
+    async def _connect(self, accepted: socket.socket, host: str) -> None:
         try:
             # asyncio does this only where a socket was made with TCP's number, which a listening
             # one is not. Nagle's algorithm would hold a response back until the client's kernel
@@ -184,12 +239,13 @@ class SystemListener:
                 )
         except OSError:
             accepted.close()  # the peer is gone already, or what it sends is not TLS
+            self._gate.leave(host)
 
-    def _pause(self, listening: socket.socket, error: OSError) -> None:
+    def _pause(self, listening: socket.socket, seconds: float) -> None:
         self._loop.remove_reader(listening)
-        self._retries[listening] = self._loop.call_later(
-            self._retry_seconds, self._resume, listening
-        )
+        self._retries[listening] = self._loop.call_later(seconds, self._resume, listening)
+
+    def _warn(self, error: OSError) -> None:
         if self._loop.time() >= self._next_log:
             self._next_log = self._loop.time() + ACCEPT_LOG_SECONDS
             log.warning(
@@ -258,6 +314,7 @@ class SystemNetwork:
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
+        gate: AcceptGate = OPEN_GATE,
     ) -> SystemListener:
         addresses = await _addresses_to_bind(host, port)
         sockets: list[socket.socket] = []
@@ -270,7 +327,7 @@ class SystemNetwork:
             for listening in sockets:
                 listening.close()
             raise
-        return SystemListener(sockets, factory, tls=tls)
+        return SystemListener(sockets, factory, tls=tls, gate=gate)
 
 
 async def _take_steps(

@@ -18,7 +18,8 @@ from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.network.connection import Connection
-from pyk.reference_broker.network.listener import BrokerListener, ListenerLimits
+from pyk.reference_broker.network.limits import ListenerLimits
+from pyk.reference_broker.network.listener import BrokerListener
 from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.network import MemoryNetwork
