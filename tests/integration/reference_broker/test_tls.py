@@ -22,7 +22,8 @@ from pyk.protocol.messages.describe_cluster import DescribeClusterRequest
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
-from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
+from pyk.reference_broker.security.tls import client_context
 from support.broker_requests import fetch, produce
 from support.raw_client import RawClient, batch
 from support.raw_sasl import log_in_by_scram
@@ -172,6 +173,30 @@ async def test_what_cannot_be_a_certificate_is_explained(config: dict[str, str],
         await cluster.open()
 
     assert "canary" not in repr(error.value)
+
+
+@pytest.mark.parametrize(
+    ("suites", "names", "version"),
+    [
+        (
+            ("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",),
+            {"ECDHE-ECDSA-AES256-GCM-SHA384"},
+            ssl.TLSVersion.TLSv1_2,
+        ),
+        (("ECDHE-RSA-AES128-GCM-SHA256",), {"ECDHE-RSA-AES128-GCM-SHA256"}, None),
+        (("TLS_AES_256_GCM_SHA384",), None, ssl.TLSVersion.TLSv1_3),
+    ],
+)
+def test_cipher_suites_go_by_the_names_of_java_and_openssl(
+    suites: tuple[str, ...], names: set[str] | None, version: ssl.TLSVersion | None
+) -> None:
+    config = ListenerConfig(ssl_cipher_suites=suites, ssl_enabled_protocols=("TLSv1.2", "TLSv1.3"))
+
+    context = client_context(config)
+
+    old = {one["name"] for one in context.get_ciphers() if one["protocol"] != "TLSv1.3"}
+    assert names is None or old == names
+    assert version in (None, context.minimum_version)
 
 
 def test_a_cluster_without_a_listener_for_its_certificates_is_refused() -> None:

@@ -21,8 +21,9 @@ from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.secret import Secret
-from pyk.clients.security.tls_settings import TlsSettings, openssl_ciphers
+from pyk.clients.security.tls_settings import TlsSettings
 from pyk.protocol.sasl.jaas import JaasError, LoginModule, parse_jaas
+from pyk.runtime.tls_names import openssl_ciphers, versions_with
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
@@ -172,7 +173,7 @@ class SecurityOptions(OauthOptions):
             store_password=self.ssl_keystore_password,
             crl_file=self.ssl_crlfile,
             checks_host_name=checks,
-            versions=self.ssl_enabled_protocols,
+            versions=versions_with(suites or (), self.ssl_enabled_protocols),
             ciphers=None if suites is None else openssl_ciphers(suites),
         )
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
 from pyk.clients.security.secret import Secret
-
-IANA_TLS_1_3 = re.compile(r"TLS_(AES|CHACHA20)_")
 
 
 @attrs.frozen(kw_only=True)
@@ -47,21 +43,3 @@ class TlsSettings:
 def server_name(host: str) -> str:
     """Return the name that a broker's certificate must have: without the dot of a DNS root."""
     return host[:-1] if host.endswith(".") and len(host) > 1 else host
-
-
-def openssl_ciphers(names: Iterable[str]) -> str | None:
-    """Return cipher suites in OpenSSL's notation; None if all of them are of TLS 1.3.
-
-    Names of Java, ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256``, are translated, others kept.
-    """
-    return ":".join(_openssl_name(one) for one in names if not IANA_TLS_1_3.match(one)) or None
-
-
-def _openssl_name(name: str) -> str:
-    if not name.startswith("TLS_") or "_WITH_" not in name:
-        return name
-    exchange, cipher = name.removeprefix("TLS_").split("_WITH_", 1)
-    cipher = cipher.replace("_CBC_", "_").replace("AES_", "AES")
-    cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305")
-    prefix = "" if exchange == "RSA" else f"{exchange}-"
-    return (prefix + cipher).replace("_", "-")

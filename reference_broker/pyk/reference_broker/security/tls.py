@@ -11,6 +11,7 @@ from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
 from pyk.runtime.tls import VERSIONS, load_identity
+from pyk.runtime.tls_names import openssl_ciphers, versions_with
 
 CLIENT_AUTH = {
     "none": ssl.CERT_NONE,
@@ -45,13 +46,14 @@ def client_context(config: ListenerConfig) -> ssl.SSLContext:
 
 def _limit(context: ssl.SSLContext, config: ListenerConfig) -> None:
     context.options |= ssl.OP_NO_RENEGOTIATION
-    versions = [VERSIONS[name] for name in config.ssl_enabled_protocols]
+    suites = config.ssl_cipher_suites
+    versions = [VERSIONS[name] for name in versions_with(suites, config.ssl_enabled_protocols)]
     if versions:
         context.minimum_version, context.maximum_version = min(versions), max(versions)
-    ciphers = [name for name in config.ssl_cipher_suites if not name.startswith("TLS_")]
-    if ciphers:
+    ciphers = openssl_ciphers(suites)
+    if ciphers is not None:
         with _explained("ssl.cipher.suites", "names no cipher suite that OpenSSL has"):
-            context.set_ciphers(":".join(ciphers))
+            context.set_ciphers(ciphers)
 
 
 def _load_trust(context: ssl.SSLContext, config: ListenerConfig, purpose: ssl.Purpose) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyk.clients.config import AdminConfig, ProducerConfig
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security import Plain, Scram, Secret
-from pyk.clients.security.tls_settings import openssl_ciphers, server_name
+from pyk.clients.security.tls_settings import server_name
 
 JAAS = "org.apache.kafka.common.security"
 SCRAM = Scram("alice", "canary")
@@ -174,20 +174,10 @@ def test_a_password_in_clear_text_is_warned_about(caplog: pytest.LogCaptureFixtu
     assert "the password is sent in clear text" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("suites", "ciphers"),
-    [
-        (["TLS_AES_256_GCM_SHA384"], None),
-        (["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"], "ECDHE-RSA-AES128-GCM-SHA256"),
-        (["TLS_RSA_WITH_AES_256_CBC_SHA256"], "AES256-SHA256"),
-        (
-            ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-AES256-GCM-SHA384"],
-            "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-AES256-GCM-SHA384",
-        ),
-    ],
-)
-def test_cipher_suites_of_java_are_translated(suites: list[str], ciphers: str | None) -> None:
-    assert openssl_ciphers(suites) == ciphers
+def test_cipher_suites_of_tls_1_3_alone_leave_out_the_version_before() -> None:
+    settings = config(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", security_protocol="SSL")
+
+    assert settings.tls_settings().versions == ("TLSv1.3",)
 
 
 @pytest.mark.parametrize(
