@@ -16,7 +16,7 @@ from pyk.clients.errors import (
     SaslAuthenticationFailedError,
     UnsupportedSaslMechanismError,
 )
-from pyk.clients.security import Plain, Scram
+from pyk.clients.security import Oauth, Plain, Scram
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.sasl_authenticate import (
@@ -41,7 +41,8 @@ async def clients_of(
 ) -> AsyncIterator[tuple[ScriptedCluster, Client]]:
     """Run a broker that answers tokens like this, and a client that is not started."""
     async with ScriptedCluster(MemoryNetwork()) as cluster:
-        SaslBroker({}, answers=answers).serve(cluster)
+        mechanisms = ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"]
+        SaslBroker({}, mechanisms, answers=answers).serve(cluster)
         client = make_client(cluster, auth=auth, security_protocol="SASL_PLAINTEXT")
         try:
             yield cluster, client
@@ -247,7 +248,11 @@ def test_a_session_of_any_length_does_no_harm(lifetime_ms: int) -> None:
     run()
 
 
-@pytest.mark.parametrize("auth", [Plain("alice", PASSWORD), SCRAM], ids=lambda one: one.mechanism)
+@pytest.mark.parametrize(
+    "auth",
+    [Plain("alice", PASSWORD), SCRAM, Oauth(lambda: PASSWORD)],
+    ids=lambda one: one.mechanism,
+)
 def test_a_broker_that_repeats_the_password_does_not_get_it_into_a_log(auth: Any) -> None:
     @virtual_time
     async def run() -> None:

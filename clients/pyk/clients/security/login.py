@@ -16,6 +16,7 @@ may be sent on the connection.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, TypeVar
 
 from pyk.clients.errors import (
@@ -28,11 +29,12 @@ from pyk.clients.errors import (
 from pyk.clients.security.exchange import Credentials, CredentialsError, Login, Work
 from pyk.protocol.errors import EncodeError, ErrorCode
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from pyk.protocol.sasl import SaslTokenError
+from pyk.protocol.sasl import OAuthBearerResponse, SaslTokenError
 from pyk.runtime.secret import HIDDEN, Secret
 
 E = TypeVar("E", bound=AuthenticationError)
 
+NO_REASON = "it gives no reason"
 MOST_SAID = 500
 MOST_MECHANISMS = 20
 
@@ -64,7 +66,7 @@ def log_in(credentials: Credentials, nonce: str, server: str) -> Login:
             has_shaken_hands = True
         outcome = yield step
         lifetime_ms = outcome.session_lifetime_ms
-        _check_answer(credentials, outcome, server)
+        _check_answer(credentials, step, outcome, server)
 
 
 def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:
@@ -91,11 +93,11 @@ def _check_mechanism(credentials: Credentials, response: Any, server: str) -> No
     )
 
 
-def _check_answer(credentials: Credentials, response: Any, server: str) -> None:
+def _check_answer(credentials: Credentials, request: Any, response: Any, server: str) -> None:
     if response.error_code == ErrorCode.NONE:
         return
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
-    said = _printable(_hiding(credentials, response.error_message or "it gives no reason"))
+    said = _printable(_hiding(credentials, request, response.error_message or NO_REASON))
     name = "" if response.error_code == code else f"{error_for(response.error_code)}: "
     raise _refused(credentials, server, f"{name}{said}")
 
@@ -124,11 +126,14 @@ def _with_facts(error: E, credentials: Credentials) -> E:
     return error
 
 
-def _hiding(credentials: Credentials, text: str) -> str:
-    """Return what a peer said without the password: it knows that of PLAIN, or guesses it."""
+def _hiding(credentials: Credentials, request: Any, text: str) -> str:
+    """Return what a peer said without password and token, which it may repeat."""
     password = getattr(credentials, "password", None)
     if isinstance(password, Secret) and password:
         return text.replace(password.reveal(), HIDDEN)
+    if credentials.mechanism == "OAUTHBEARER":
+        with contextlib.suppress(SaslTokenError):  # the last message has none
+            return text.replace(OAuthBearerResponse.decode(request.auth_bytes).token, HIDDEN)
     return text
 
 
