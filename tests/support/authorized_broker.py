@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,7 @@ from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.config.broker_config import STANDARD_AUTHORIZER
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.handlers.authorization.access import Access
 from pyk.reference_broker.handlers.authorization.authorization import check
 from pyk.reference_broker.handlers.authorization.call import Call
@@ -48,6 +48,7 @@ class AuthorizedBroker:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
+        self._last_id = 0
         authorizer = broker.services.authorizer
         assert authorizer is not None
         self._access = Access(authorizer, Principal("alice"), "127.0.0.1")
@@ -56,6 +57,13 @@ class AuthorizedBroker:
         """Add ACLs for alice."""
         for operation, kind, name in rights:
             self.add_acl(operation, kind, name)
+
+    def disallow(self, *rights: Right) -> None:
+        """Remove the ACLs that allow this."""
+        acls = self.broker.image.acls
+        for acl_id, acl in tuple(acls.by_id.items()):
+            if (acl.operation, acl.resource_type, acl.resource_name) in rights:
+                acls.remove(acl_id)
 
     def add_acl(
         self,
@@ -74,15 +82,21 @@ class AuthorizedBroker:
             operation=operation,
             permission_type=permission,
         )
-        acls.add(UUID(int=len(acls.by_id) + 1), acl)
+        self._last_id += 1
+        acls.add(UUID(int=self._last_id), acl)
 
     async def ask(self, request: Message, version: int | None = None) -> Any:
         """Return what alice is answered."""
+        return await self.begin(request, version)
+
+    def begin(self, request: Message, version: int | None = None) -> Awaitable[Any]:
+        """Hand in a request of alice; return what awaits the answer."""
         api_key = ApiKey(request.api_key)
         context = RequestContext(
             version=request.versions.highest if version is None else version,
             client_id="test",
-            client_host="/memory",
+            client_host="/127.0.0.1",
+            principal=self._access.principal,
             access=self._access,
         )
         call = Call(
@@ -93,8 +107,11 @@ class AuthorizedBroker:
             access=self._access,
             handle=handler(api_key),
         )
-        result = check(call)
-        return await value_of(result) if isinstance(result, Deferred) else result
+        return _value_of(check(call))
+
+
+async def _value_of(result: HandlerResult) -> Any:
+    return await value_of(result) if isinstance(result, Deferred) else result
 
 
 @asynccontextmanager
