@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -106,14 +107,25 @@ def then(result: HandlerResult, complete: Callable[[Any], Message]) -> HandlerRe
 
 
 def by_item(
-    asked: str, answered: str, refusal: Refusal, *, also_without_items: bool = False
+    asked: str,
+    answered: str,
+    refusal: Refusal,
+    *,
+    unique: Callable[[Any], object] | None = None,
+    also_without_items: bool = False,
 ) -> Callable[[Call], HandlerResult]:
-    """Return what refuses items of a request, each with a result of its own in the response."""
+    """Return what refuses items of a request, each with a result of its own in the response.
+
+    Items whose ``unique`` is the same are left to the handler, which refuses them for that.
+    """
 
     def handle(call: Call) -> HandlerResult:
         allowed, refused = [], []
-        for item in getattr(call.request, asked):
-            code = refusal(call, item)
+        items = getattr(call.request, asked)
+        times = Counter(map(unique, items)) if unique else Counter[object]()
+        for item in items:
+            is_repeated = unique is not None and times[unique(item)] > 1
+            code = ErrorCode.NONE if is_repeated else refusal(call, item)
             if code:
                 refused.append(refused_result(call, asked, answered, item, code))
             else:

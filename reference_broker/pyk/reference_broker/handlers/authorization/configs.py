@@ -39,5 +39,6 @@ alter_configs = by_item(
     "resources",
     "responses",
     lambda call, resource: _refusal(call, AclOperation.ALTER_CONFIGS, resource),
+    unique=lambda resource: (resource.resource_type, resource.resource_name),
 )
 """Refuse resources whose configurations the client may not alter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -73,6 +74,7 @@ _CREATED = by_item(
     "topics",
     "topics",
     lambda call, topic: topic_refusal(call, AclOperation.CREATE, topic.name),
+    unique=lambda topic: topic.name,
 )
 
 
@@ -98,7 +100,10 @@ def _sees_configs(call: Call, name: str) -> bool:
 
 
 _GROWN = by_item(
-    "topics", "results", lambda call, topic: topic_refusal(call, AclOperation.ALTER, topic.name)
+    "topics",
+    "results",
+    lambda call, topic: topic_refusal(call, AclOperation.ALTER, topic.name),
+    unique=lambda topic: topic.name,
 )
 
 
@@ -118,13 +123,17 @@ def delete_topics(call: Call) -> HandlerResult:
     """Refuse topics that the client may not delete; a name it may not describe stays hidden."""
     from pyk.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 
-    if call.access.may_on_cluster(AclOperation.DELETE, is_asked_for=False):
+    is_disabled = not call.services.configs.broker.delete_topic_enable
+    if is_disabled or call.access.may_on_cluster(AclOperation.DELETE, is_asked_for=False):
         return call.proceed()
     asked = "topics" if call.request.topics else "topic_names"
     allowed, refused = [], []
-    for item in getattr(call.request, asked):
-        state = DeleteTopicState(name=item) if isinstance(item, str) else item
-        if _may_delete(call, state):
+    items = getattr(call.request, asked)
+    states = [DeleteTopicState(name=each) if isinstance(each, str) else each for each in items]
+    times = Counter((state.name, state.topic_id) for state in states)
+    for item, state in zip(items, states, strict=True):
+        is_repeated = times[state.name, state.topic_id] > 1
+        if is_repeated or _may_delete(call, state):
             allowed.append(item)
             continue
         known = name_of(call, state)
