@@ -376,9 +376,9 @@ class Broker:
         tls = new_sasl = principal_of = None
         if endpoint.protocol.has_tls:
             from .security.distinguished_names import certificate_principals
-            from .security.tls import server_context
+            from .security.tls import ServerContexts
 
-            tls = server_context(config)
+            tls = ServerContexts(lambda: self.configs.listener(endpoint.listener)).current
             principal_of = certificate_principals(config.ssl_principal_mapping_rules)
         if endpoint.protocol.has_sasl:
             from .security.mechanisms import authentication_of, has_signed_tokens

@@ -19,6 +19,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_cluster import DescribeClusterRequest
+from pyk.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
@@ -202,3 +207,92 @@ def test_cipher_suites_go_by_the_names_of_java_and_openssl(
 def test_a_cluster_without_a_listener_for_its_certificates_is_refused() -> None:
     with pytest.raises(InvalidConfigError, match="none of the listeners has TLS"):
         AsyncCluster(tls=True, config={"listeners": "PLAINTEXT://127.0.0.1:0"})
+
+
+class Files:
+    """The key store of a broker, which changes while the broker runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._authority = trustme.CA()
+        self.path = folder / "broker.pem"
+        self.trust = ssl.create_default_context()
+        self._authority.configure_trust(self.trust)
+        self.serial = self.renew(self.path)
+
+    def renew(self, path: Path) -> int:
+        """Write a new certificate, and return its number."""
+        leaf = self._authority.issue_cert("127.0.0.1")
+        text = leaf.private_key_pem.bytes() + leaf.cert_chain_pems[0].bytes()
+        path.with_suffix(".new").write_bytes(text)
+        path.with_suffix(".new").replace(path)
+        return x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).serial_number
+
+    async def shown_to(self, client: RawClient) -> int:
+        """Return the number of the certificate that a client was shown."""
+        assert (await client.ask(MetadataRequest())).brokers
+        shown = client.writer.get_extra_info("ssl_object").getpeercert()
+        return int(shown["serialNumber"], 16)
+
+    @property
+    def config(self) -> dict[str, str]:
+        return {"listeners": "SSL://127.0.0.1:0", "ssl.keystore.location": str(self.path)}
+
+
+async def test_new_connections_are_shown_a_certificate_that_has_changed_on_disk(
+    tmp_path: Path,
+) -> None:
+    files = Files(tmp_path)
+    async with (
+        AsyncCluster(config=files.config) as cluster,
+        RawClient(cluster.bootstrap, tls=files.trust) as early,
+    ):
+        first = await files.shown_to(early)
+        renewed = files.renew(files.path)
+        async with RawClient(cluster.bootstrap, tls=files.trust) as late:
+            second = await files.shown_to(late)
+        still = await files.shown_to(early)
+
+    assert (first, second, still) == (files.serial, renewed, files.serial)
+
+
+async def test_files_that_cannot_be_used_leave_the_certificate_as_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = Files(tmp_path)
+    async with AsyncCluster(config=files.config) as cluster:
+        files.path.write_text("-----BEGIN canary")
+        async with RawClient(cluster.bootstrap, tls=files.trust) as client:
+            shown = await files.shown_to(client)
+
+    assert shown == files.serial
+    assert "Certificates of a listener changed, and cannot be used: ssl.keystore" in caplog.text
+    assert "canary" not in caplog.text
+
+
+async def test_another_key_store_may_be_configured_while_the_broker_runs(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    other = tmp_path / "other.pem"
+    serial = files.renew(other)
+    change = IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_type=4,
+                resource_name="0",
+                configs=[
+                    AlterableConfig(
+                        name="listener.name.ssl.ssl.keystore.location",
+                        config_operation=0,
+                        value=str(other),
+                    )
+                ],
+            )
+        ]
+    )
+    async with AsyncCluster(config=files.config) as cluster:
+        async with RawClient(cluster.bootstrap, tls=files.trust) as client:
+            response = await client.ask(change)
+            assert response.responses[0].error_code == ErrorCode.NONE
+        async with RawClient(cluster.bootstrap, tls=files.trust) as client:
+            shown = await files.shown_to(client)
+
+    assert shown == serial

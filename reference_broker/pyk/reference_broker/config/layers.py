@@ -186,7 +186,10 @@ class BrokerConfigLayers:
         return from_parsed(ListenerConfig, values)
 
     def _value_of_listener(self, name: str, prefixes: Iterable[str]) -> ConfigValue:
-        own = (self.static.get(prefix + name) for prefix in prefixes)
+        definition = LISTENER_DEFINITIONS[name]
+        dynamic = () if definition.is_read_only else (self.dynamic, self.dynamic_default)
+        layers = (*dynamic, self.static)
+        own = (layer.get(prefix + name) for prefix in prefixes for layer in layers)
         first = next((value for value in own if value is not None), None)
         return self._value(name) if first is None else first
 

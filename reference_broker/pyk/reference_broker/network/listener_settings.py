@@ -9,10 +9,9 @@ from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
 
 if TYPE_CHECKING:
-    import ssl
-
     from pyk.reference_broker.security.authentication import SaslAuthentication
     from pyk.reference_broker.security.principal import Principal
+    from pyk.runtime.network import ServerTls
 
 WhenAuthenticated = Callable[["Principal"], object]
 
@@ -22,7 +21,8 @@ class ListenerSettings:
     """The name of a listener, and how it authenticates; sizes in bytes, times in seconds."""
 
     name: str = PLAINTEXT
-    tls: ssl.SSLContext | None = None
+    tls: ServerTls | None = None
+    """Returns the context for the next connection; None for a listener without TLS."""
     principal_of: Callable[[dict[str, Any] | None], Principal] | None = None
     """Returns who has shown a certificate; None where that does not count."""
     new_sasl: Callable[[WhenAuthenticated], SaslAuthentication] | None = None

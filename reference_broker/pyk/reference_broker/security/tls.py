@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
-from pyk.runtime.tls import VERSIONS, load_identity
+from pyk.runtime.tls import VERSIONS, load_identity, signatures
 from pyk.runtime.tls_names import openssl_ciphers, versions_with
+
+log = logging.getLogger(__name__)
 
 CLIENT_AUTH = {
     "none": ssl.CERT_NONE,
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
 }
+
+
+class ServerContexts:
+    """The context for new connections of a listener: made again after its files, or their names in
+    the configuration, have changed.
+
+    Raises ``InvalidConfigError`` if the first cannot be made. Later, files that cannot be used
+    leave the context as it is, with a warning: they may be half written.
+    """
+
+    def __init__(self, config: Callable[[], ListenerConfig]) -> None:
+        self._config = config
+        first = config()
+        self._seen = first, signatures(_files(first))
+        self._context = server_context(first)
+
+    def current(self) -> ssl.SSLContext:
+        """Return the context for the next connection."""
+        config = self._config()
+        seen = config, signatures(_files(config))
+        if seen != self._seen:
+            self._seen = seen
+            try:
+                self._context = server_context(config)
+            except InvalidConfigError as error:
+                log.warning("Certificates of a listener changed, and cannot be used: %s", error)
+            else:
+                log.info("Certificates of a listener changed: new connections use them")
+        return self._context
+
+
+def _files(config: ListenerConfig) -> list[str]:
+    named = (config.ssl_keystore_location, config.ssl_truststore_location)
+    return [name for name in named if name is not None]
 
 
 def server_context(config: ListenerConfig) -> ssl.SSLContext:

@@ -11,6 +11,7 @@ from pyk.runtime.network.system import (
     ClientTls,
     Listener,
     Network,
+    ServerTls,
     SystemNetwork,
     Tunnel,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "MemoryNetwork",
     "Network",
     "Part",
+    "ServerTls",
     "SystemNetwork",
     "Tunnel",
 ]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
@@ -31,11 +31,9 @@ from pyk.runtime.network.system import (
     Address,
     ClientTls,
     ProtocolFactory,
+    ServerTls,
     Tunnel,
 )
-
-if TYPE_CHECKING:
-    import ssl
 
 LOCALHOST = "localhost"
 FIRST_FREE_PORT = 49152
@@ -90,7 +88,7 @@ class MemoryNetwork(Links):
         factory: ProtocolFactory,
         host: str,
         port: int,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
     ) -> MemoryListener:
         return await self.host(host).listen(factory, host, port, tls, gate)
@@ -177,7 +175,7 @@ class MemoryHost:
         factory: ProtocolFactory,
         host: str,
         port: int,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
     ) -> MemoryListener:
         """Accept connections at this host; there is no TLS in memory."""

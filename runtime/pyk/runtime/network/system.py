@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
+ServerTls = Callable[[], "ssl.SSLContext"]
+"""Returns the context for the next connection: certificates change while a port is open."""
 
 
 @slotted.frozen
@@ -123,13 +125,13 @@ class Network(Protocol):
         factory: ProtocolFactory,
         host: str,
         port: int,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
     ) -> Listener:
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``.
 
-        ``gate`` decides which, and is asked on the event loop. With ``tls``, a protocol is
-        connected once the handshake is complete.
+        ``gate`` decides which, and is asked on the event loop. With ``tls``, which is asked for a
+        context for each of them, a protocol is connected once the handshake is complete.
         """
 
 
@@ -156,7 +158,7 @@ class SystemListener:
         sockets: list[socket.socket],
         factory: ProtocolFactory,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
         retry_seconds: float = ACCEPT_RETRY_SECONDS,
     ) -> None:
@@ -233,7 +235,7 @@ class SystemListener:
                 await self._loop.connect_accepted_socket(
                     self._factory,
                     accepted,
-                    ssl=self._tls,
+                    ssl=self._tls(),
                     ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
                     ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
                 )
@@ -313,7 +315,7 @@ class SystemNetwork:
         factory: ProtocolFactory,
         host: str,
         port: int,
-        tls: ssl.SSLContext | None = None,
+        tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
     ) -> SystemListener:
         addresses = await _addresses_to_bind(host, port)
