@@ -85,7 +85,16 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
-    from pyk.clients.security import ClientCredentials, JwtBearer, Oauth, Plain, Scram, Secret
+    from pyk.clients.security import (
+        ClientCredentials,
+        JwtBearer,
+        Kerberos,
+        MskIam,
+        Oauth,
+        Plain,
+        Scram,
+        Secret,
+    )
     from pyk.clients.serialization import (
         Deserializer,
         DoubleDeserializer,
@@ -147,10 +156,12 @@ if TYPE_CHECKING:
         "JsonSerializer",
         "JwtBearer",
         "KafkaPrincipal",
+        "Kerberos",
         "ListedOffset",
         "LongDeserializer",
         "LongSerializer",
         "MemberDescription",
+        "MskIam",
         "NewTopic",
         "Node",
         "Oauth",
@@ -238,10 +249,12 @@ _HOMES = {
     "JsonSerializer": "serialization",
     "JwtBearer": "security",
     "KafkaPrincipal": "admin",
+    "Kerberos": "security",
     "ListedOffset": "admin",
     "LongDeserializer": "serialization",
     "LongSerializer": "serialization",
     "MemberDescription": "admin",
+    "MskIam": "security",
     "NewTopic": "admin",
     "Node": "admin",
     "Oauth": "security",

@@ -9,7 +9,7 @@ from __future__ import annotations
 STORES = "the contents of a file tell its format"
 VERSIONS = "ssl_enabled_protocols has the versions"
 OPENSSL = "TLS is that of Python and OpenSSL; ssl_context takes what no option here has"
-KERBEROS = "for Kerberos, which this release does not have"
+KERBEROS = "kinit or a keytab renew tickets"
 BROKERS = "brokers validate tokens"
 METRICS = "pyk has no metric reporters; call stats()"
 BUFFERS = "the operating system sizes the buffers of sockets"
@@ -49,7 +49,7 @@ _NAMES = {
         """,
     KERBEROS: """
         sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
-        sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter
+        sasl.kerberos.ticket.renew.jitter
         sasl.kerberos.ticket.renew.window.factor
         """,
     BROKERS: """

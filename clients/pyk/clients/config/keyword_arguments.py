@@ -43,6 +43,7 @@ class ClientOptions(TypedDict, total=False):
     sasl_username: str | None
     sasl_password: str | Secret | None
     sasl_jaas_config: str | Secret | None
+    sasl_kerberos_service_name: str | None
     sasl_login_callback_handler_class: str | None
     sasl_oauthbearer_jwt_retriever_class: str | None
     sasl_oauthbearer_token_endpoint_url: str | None

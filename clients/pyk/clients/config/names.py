@@ -70,7 +70,7 @@ NEEDLESS = {
 
 # What kafka-python and aiokafka call options that this release does not have: "did you mean" would
 # not help.
-NOT_THERE_YET = ("sasl_kerberos_", "interceptors")
+NOT_THERE_YET = ("interceptors",)
 
 
 def explain_unknown(name: str, known: Collection[str]) -> str:

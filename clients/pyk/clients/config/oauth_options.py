@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from pyk.clients.config.option import option
+from pyk.clients.config.other_logins import MSK_HANDLER, msk_iam_of
 from pyk.clients.config.security_values import FilePath, SecretText
 from pyk.clients.config.values import (
     Boolean,
@@ -19,6 +20,7 @@ from pyk.clients.config.values import (
     OptionalText,
 )
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.oauth import Oauth
 from pyk.clients.security.secret import Secret
 from pyk.clients.security.tls_settings import TlsSettings
@@ -133,11 +135,13 @@ class OauthOptions:
         Integer(maximum=3_600), 300, "How long before its end a token is replaced at the latest."
     )
 
-    def oauth(self, jaas: Mapping[str, str]) -> Oauth:
+    def oauth(self, jaas: Mapping[str, str]) -> Credentials:
         """Return what to log in with; raise :class:`ConfigurationError`.
 
         ``jaas`` are the options of ``OAuthBearerLoginModule``; those of the table come first.
         """
+        if (self.sasl_login_callback_handler_class or "").strip() == MSK_HANDLER:
+            return msk_iam_of("OAUTHBEARER", jaas)
         for option_name, known in KNOWN_CLASSES.items():
             name = getattr(self, option_name)
             if name is not None and name.strip() not in known:

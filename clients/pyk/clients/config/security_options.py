@@ -9,6 +9,7 @@ import attrs
 
 from pyk.clients.config.oauth_options import OauthOptions
 from pyk.clients.config.option import Option, option, options_of
+from pyk.clients.config.other_logins import kerberos_of, msk_iam_of
 from pyk.clients.config.security_values import (
     CredentialsObject,
     FilePath,
@@ -47,6 +48,7 @@ LOGIN_MODULES = {
     "ScramLoginModule": SCRAM,
     "OAuthBearerLoginModule": ("OAUTHBEARER",),
     "Krb5LoginModule": ("GSSAPI",),
+    "IAMLoginModule": ("AWS_MSK_IAM",),
 }
 
 
@@ -75,6 +77,9 @@ class SecurityOptions(OauthOptions):
     )
     sasl_jaas_config: Secret | None = option(
         SecretText(), None, "User and password as Java's clients have them, for PLAIN and SCRAM."
+    )
+    sasl_kerberos_service_name: str | None = option(
+        OptionalText(), None, "The first part of the brokers' principal in Kerberos; ``kafka``."
     )
     ssl_context: Any = option(
         TlsContext(), None, "A context to use as it is, for all of TLS. An option of pyk."
@@ -187,12 +192,14 @@ class SecurityOptions(OauthOptions):
         return self._reason_unused_by_mechanism(name) if is_sasl else None
 
     def _reason_unused_by_mechanism(self, name: str) -> str | None:
-        if name not in options_of(OauthOptions):
+        of_oauth = name in options_of(OauthOptions)
+        if not of_oauth and name != "sasl_kerberos_service_name":
             return None
         if self.auth is not None:
             return "auth has its own settings"
         mechanism = self._mechanism(self._login_module())
-        return None if mechanism == "OAUTHBEARER" else f"sasl_mechanism is {mechanism}"
+        fits = mechanism == ("OAUTHBEARER" if of_oauth else "GSSAPI")
+        return None if fits else f"sasl_mechanism is {mechanism}"
 
     def security_warnings(self) -> list[str]:
         """Return what is unsafe about these options."""
@@ -267,13 +274,13 @@ class SecurityOptions(OauthOptions):
         return self.sasl_mechanism
 
     def _credentials_of(self, mechanism: str, module: LoginModule | None) -> Credentials:
-        if mechanism == "OAUTHBEARER":
-            return self.oauth({} if module is None else module.options)
-        if mechanism not in ("PLAIN", *SCRAM):
-            raise ConfigurationError(
-                f"sasl_mechanism={mechanism!r} is not supported in this release"
-            )
         options = {} if module is None else module.options
+        if mechanism == "OAUTHBEARER":
+            return self.oauth(options)
+        if mechanism == "GSSAPI":
+            return kerberos_of(options, self.sasl_kerberos_service_name)
+        if mechanism == "AWS_MSK_IAM":
+            return msk_iam_of(mechanism, options)
         username = options.get("username", self.sasl_username)
         password = Secret(options["password"]) if "password" in options else self.sasl_password
         if username is None or password is None:

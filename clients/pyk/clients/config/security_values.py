@@ -125,4 +125,4 @@ class CredentialsObject:
         return given  # type: ignore[return-value]
 
     def describe(self) -> str:
-        return "`Plain(…)`, `Scram(…)` or `Oauth(…)`"
+        return "`Plain(…)`, `Scram(…)`, `Oauth(…)`, `MskIam(…)` or `Kerberos(…)`"

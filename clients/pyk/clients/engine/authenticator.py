@@ -56,7 +56,7 @@ class Authenticator:
         asked_at = self._clock.now()
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
-        login = log_in(self.credentials, nonce, str(connection.node))
+        login = log_in(self.credentials, nonce, str(connection.node), connection.node.host)
         step: Any = next(login)
         try:
             while True:

@@ -10,13 +10,19 @@ from pyk.clients.security.secret import Secret
 
 if TYPE_CHECKING:
     from pyk.clients.security.assertions import AssertionFile, SignedAssertion
+    from pyk.clients.security.aws_signature import AwsCredentials
+    from pyk.clients.security.kerberos import Kerberos
+    from pyk.clients.security.msk_iam import MskIam
     from pyk.clients.security.token_endpoints import ClientCredentials, JwtBearer, TokenRequests
     from pyk.clients.security.token_life import RefreshWindow, Retries
 
 __all__ = [
     "AssertionFile",
+    "AwsCredentials",
     "ClientCredentials",
     "JwtBearer",
+    "Kerberos",
+    "MskIam",
     "Oauth",
     "Plain",
     "RefreshWindow",
@@ -29,8 +35,11 @@ __all__ = [
 
 _LATER = {
     "AssertionFile": "assertions",
+    "AwsCredentials": "aws_signature",
     "ClientCredentials": "token_endpoints",
     "JwtBearer": "token_endpoints",
+    "Kerberos": "kerberos",
+    "MskIam": "msk_iam",
     "RefreshWindow": "token_life",
     "Retries": "token_life",
     "SignedAssertion": "assertions",

@@ -57,7 +57,7 @@ class Plain:
     def advice(self) -> str:
         return WHAT_TO_CHECK
 
-    def exchange(self, nonce: str) -> Exchange:
+    def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
         yield SaslAuthenticateRequest(
             auth_bytes=PlainToken(self.username, self.password.reveal()).encode()
@@ -114,7 +114,7 @@ class Scram:
     def advice(self) -> str:
         return f"{WHAT_TO_CHECK}, and that the user has a credential for {self.mechanism}"
 
-    def exchange(self, nonce: str) -> Exchange:
+    def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
         mechanism = ScramMechanism(self.mechanism)
         first = self._first(nonce)

@@ -56,5 +56,8 @@ class Credentials(Protocol):
     def advice(self) -> str:
         """What to check if the broker refuses the login."""
 
-    def exchange(self, nonce: str) -> Exchange:
-        """Return a new exchange; ``nonce`` is random, printable ASCII without a comma."""
+    def exchange(self, nonce: str, host: str) -> Exchange:
+        """Return a new exchange with the broker at ``host``, as the client was told of it.
+
+        ``nonce`` is random, printable ASCII without a comma.
+        """

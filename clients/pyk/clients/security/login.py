@@ -39,13 +39,14 @@ MOST_SAID = 500
 MOST_MECHANISMS = 20
 
 
-def log_in(credentials: Credentials, nonce: str, server: str) -> Login:
+def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") -> Login:
     """Return the steps that log in to ``server``, which is named in errors.
 
-    They return the seconds that the session holds, 0.0 if there is no limit, and raise a subclass
-    of :class:`AuthenticationError`.
+    ``host`` is its name, which some mechanisms have in their tokens. The steps return the seconds
+    that the session holds, 0.0 if there is no limit, and raise a subclass of
+    :class:`AuthenticationError`.
     """
-    exchange = credentials.exchange(nonce)
+    exchange = credentials.exchange(nonce, host)
     outcome, lifetime_ms, has_shaken_hands = None, 0, False
     while True:
         try:

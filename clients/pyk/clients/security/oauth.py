@@ -60,7 +60,7 @@ class Oauth:
     def advice(self) -> str:
         return "check that the token is valid, and meant for this broker (audience, scope)"
 
-    def exchange(self, nonce: str) -> Exchange:
+    def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
         is_coroutine = inspect.iscoroutinefunction(self.token)
         token = yield Work(self._called, is_long=not is_coroutine)
