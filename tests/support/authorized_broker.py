@@ -117,8 +117,14 @@ async def _value_of(result: HandlerResult) -> Any:
 @asynccontextmanager
 async def authorized_broker(**config: object) -> AsyncIterator[AuthorizedBroker]:
     """Run a broker with the topic ``orders``, those of groups and transactions, and no ACLs."""
-    brokers = {"super_users": "User:ANONYMOUS"}
-    given = {"authorizer_class_name": STANDARD_AUTHORIZER, **brokers, **config}
+    given = {
+        "authorizer_class_name": STANDARD_AUTHORIZER,
+        "super_users": "User:ANONYMOUS",  # the broker itself
+        "offsets_topic_num_partitions": 1,
+        "transaction_state_log_num_partitions": 1,
+        "transaction_two_phase_commit_enable": True,
+        **config,
+    }
     async with running_broker(**given) as broker:
         for topic in INTERNAL_TOPICS:
             await value_of(broker.services.topics.auto_create(topic))

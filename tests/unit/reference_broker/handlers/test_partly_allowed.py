@@ -251,7 +251,7 @@ async def test_topics_are_described_in_pages_of_those_that_are_visible() -> None
     async with authorized_broker() as broker:
         await with_secrets(broker)
         broker.allow(topic(DESCRIBE), topic(DESCRIBE, "__consumer_offsets"))
-        first = await broker.ask(DescribeTopicPartitionsRequest(response_partition_limit=50))
+        first = await broker.ask(DescribeTopicPartitionsRequest(response_partition_limit=1))
         cursor = Cursor(topic_name="orders", partition_index=0)
         second = await broker.ask(DescribeTopicPartitionsRequest(cursor=cursor))
 
