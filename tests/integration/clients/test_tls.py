@@ -198,6 +198,20 @@ async def test_old_versions_of_tls_are_refused(
     assert "no common version of TLS" in str(error)
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1:DeprecationWarning")
+async def test_versions_before_1_2_are_refused_where_openssl_would_take_them(
+    authority: Authority, leaf: trustme.LeafCert
+) -> None:
+    weak = "DEFAULT:@SECLEVEL=0"
+    context = authority.server(leaf)
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers(weak)
+
+    error = await failure(context, ssl_cafile=authority.file, ssl_cipher_suites=weak)
+
+    assert "no common version of TLS" in str(error)
+
+
 async def test_a_listener_without_tls_is_named(authority: Authority) -> None:
     class Closing(asyncio.Protocol):
         """What Kafka does with a hello of TLS, which it takes for a frame of 369 MB."""
