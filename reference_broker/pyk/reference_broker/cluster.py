@@ -70,7 +70,8 @@ class AsyncCluster:
     is started again.
 
     ``sasl``, passwords by user, makes clients log in: by SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN.
-    With ``super_users``, some of these users, the others may do only what ACLs allow them.
+    With ``super_users``, some of these users, the others may do only what ACLs allow them. With
+    ``tls`` and no ``sasl``, users are then those in the certificates of clients.
     ``tls`` encrypts connections, by certificates that the cluster makes for itself (extra ``tls``).
     The listener is then ``SASL_PLAINTEXT``, ``SSL`` or ``SASL_SSL``. :meth:`client_options` has
     what a client needs.
@@ -102,7 +103,7 @@ class AsyncCluster:
         self._certificates = Certificates() if tls else None
         given = _quick_start(config or {})
         if super_users is not None:
-            given = access_configs(given, self._users, super_users)
+            given = access_configs(given, self._users, super_users, has_certificates=tls)
         self._config = self._secured(given, host, port, advertise, random)
         clock = clock or SystemClock()
         if filesystem is None:

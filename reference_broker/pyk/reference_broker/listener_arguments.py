@@ -9,6 +9,7 @@ from .config import BrokerConfigLayers, InvalidConfigError
 from .config.broker_config import STANDARD_AUTHORIZER
 from .listeners import SecurityProtocol, listeners_of
 from .security.certificates import Certificates
+from .security.principal import INTER_BROKER_USER
 
 LOOPBACK = "127.0.0.1"
 
@@ -79,7 +80,7 @@ def user_configs(
 
     Raises ``InvalidConfigError`` if there is no such listener.
     """
-    from .security.users import INTER_BROKER_USER, MECHANISMS, plain_jaas_config
+    from .security.users import MECHANISMS, plain_jaas_config
 
     layers = BrokerConfigLayers.of(config)
     bound = listeners_of(layers.broker_config()).bound
@@ -95,25 +96,30 @@ def user_configs(
         **config,
     }
     if configs.get("authorizer.class.name"):
-        # Brokers send each other what no client may send.
-        names = (str(configs.get("super.users", "")), f"User:{INTER_BROKER_USER}")
-        configs["super.users"] = ";".join(filter(None, names))
+        configs["super.users"] = _with_brokers(configs.get("super.users", ""))
     return configs
 
 
 def access_configs(
-    config: Mapping[str, object], users: Mapping[str, str], super_users: Iterable[str]
+    config: Mapping[str, object],
+    users: Mapping[str, str],
+    super_users: Iterable[str],
+    *,
+    has_certificates: bool,
 ) -> dict[str, object]:
     """Return the configurations that let clients do what ACLs allow, ``super_users`` everything.
+
+    Users without passwords are those of certificates, which clients must show then.
 
     Raises ``ValueError`` for a super user that is not one of the users.
     """
     names = [super_users] if isinstance(super_users, str) else list(super_users)
-    if not users:
+    if not users and not has_certificates:
         raise ValueError(
-            "super_users: nobody logs in to this cluster; give the passwords of users by sasl="
+            "super_users: this cluster does not know who its clients are; give passwords of users "
+            "by sasl=, or tls=True for certificates"
         )
-    for name in names:
+    for name in names if users else ():
         if name not in users:
             raise ValueError(
                 f"super_users: {name!r} is not one of the users {', '.join(users)} of sasl="
@@ -122,11 +128,27 @@ def access_configs(
         raise InvalidConfigError(
             "super.users and super_users= were given; use one of them", name="super.users"
         )
-    return {
+    configs = {
         "authorizer.class.name": STANDARD_AUTHORIZER,
         **config,
         "super.users": ";".join(f"User:{name}" for name in names),
     }
+    return configs if users else _named_by_certificates(configs)
+
+
+def _named_by_certificates(config: dict[str, object]) -> dict[str, object]:
+    """Return the configuration under which the name of a client is that of its certificate."""
+    return {
+        "ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/,DEFAULT",
+        **config,
+        "super.users": _with_brokers(config["super.users"]),
+    }
+
+
+def _with_brokers(super_users: object) -> str:
+    """Return ``super.users`` with the brokers: they send each other what no client may send."""
+    return ";".join(filter(None, (str(super_users), f"User:{INTER_BROKER_USER}")))
 
 
 def client_options(

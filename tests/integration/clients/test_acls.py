@@ -168,3 +168,37 @@ def test_acls_outlive_a_restart_of_the_broker(
     assert admin.describe_acls() == [binding]
     with Producer(**alice) as producer:
         producer.send_and_wait("orders", b"allowed")
+
+
+def test_users_may_be_named_by_certificates() -> None:
+    pytest.importorskip("trustme")
+    with Cluster(tls=True, super_users=["admin"]) as cluster:
+        alice = cluster.client_options("alice")
+        with Admin(**cluster.client_options("admin")) as admin:
+            admin.create_topics([NewTopic("orders")])
+            with Producer(**alice) as producer, pytest.raises(TopicAuthorizationFailedError):
+                producer.send_and_wait("orders", b"refused")
+            admin.create_acls(
+                [
+                    acl(WRITE, TOPIC, "orders"),
+                    acl(WRITE, ResourceType.TRANSACTIONAL_ID, "payer"),
+                ]
+            )
+        with Producer(**alice, transactional_id="payer") as producer:
+            producer.init_transactions()
+            with producer.transaction():
+                delivery = producer.send("orders", b"paid")
+
+    assert delivery.result(20).offset == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"super_users": ["admin"]}, "does not know who its clients are"),
+        ({"super_users": "carol", "sasl": USERS}, "'carol' is not one of the users admin, alice"),
+    ],
+)
+def test_super_users_are_users_of_the_cluster(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Cluster(**arguments)

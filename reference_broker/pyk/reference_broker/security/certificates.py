@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyk.runtime import slotted
 
+from .principal import INTER_BROKER_USER
+
 INSTALL = "tls=True (--tls) needs the package 'trustme': pip install 'pyk-kafka[tls]'"
 
 
@@ -36,9 +38,12 @@ class Certificates:
         """The certificate of the authority, in PEM: what clients have to trust."""
 
     def of_broker(self, hosts: set[str]) -> Identity:
-        """Return a certificate for these names and addresses, and those of this machine."""
+        """Return a certificate for these names and addresses, and those of this machine.
+
+        Brokers show it to each other, too: their principal is ``User:CN=broker`` with more after.
+        """
         names = sorted(hosts | {"localhost", "127.0.0.1", "::1"})
-        return self._issue(*names, common_name=names[0])
+        return self._issue(*names, common_name=INTER_BROKER_USER)
 
     def of_user(self, name: str) -> Identity:
         """Return a certificate whose principal is ``User:CN=NAME`` with more after it."""

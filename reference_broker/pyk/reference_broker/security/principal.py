@@ -31,3 +31,5 @@ class Login:
 
 ANONYMOUS = Principal("ANONYMOUS")
 """The user of a listener without authentication."""
+INTER_BROKER_USER = "broker"
+"""The name of brokers for each other, in clusters that make their users or certificates."""

@@ -10,11 +10,12 @@ from pyk.protocol.sasl import MIN_ITERATIONS, ScramCredential, ScramMechanism, s
 from pyk.protocol.sasl.jaas import jaas_entry
 from pyk.reference_broker.controller.scram_requests import find_credential, upsertion
 
+from .principal import INTER_BROKER_USER
+
 if TYPE_CHECKING:
     from pyk.reference_broker.controller.image import MetadataImage
 
 MECHANISMS = ("PLAIN", *(mechanism.value for mechanism in ScramMechanism))
-INTER_BROKER_USER = "broker"
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
