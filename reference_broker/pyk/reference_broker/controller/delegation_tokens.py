@@ -6,7 +6,6 @@ computes it from the token's id.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,8 @@ class TokenSettings:
 
     def hmac_of(self, token_id: str) -> bytes:
         """Return the HMAC of a token; it is the same for all brokers with the same key."""
+        import hmac  # OpenSSL, which most brokers start without
+
         assert self.secret_key
         return hmac.digest(self.secret_key.encode(), token_id.encode(), "sha512")
 
@@ -49,6 +50,8 @@ class TokenSettings:
         self, tokens: Iterable[DelegationTokenRecord], token_hmac: bytes
     ) -> DelegationTokenRecord | None:
         """Return the token with an HMAC, None if there is none."""
+        import hmac
+
         for token in tokens:
             if hmac.compare_digest(self.hmac_of(token.token_id), token_hmac):
                 return token
