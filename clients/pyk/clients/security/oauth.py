@@ -62,8 +62,9 @@ class Oauth:
 
     def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
-        is_coroutine = inspect.iscoroutinefunction(self.token)
-        token = yield Work(self._called, is_long=not is_coroutine)
+        function = getattr(self.token, "token_on_loop", self.token)
+        is_coroutine = inspect.iscoroutinefunction(function)
+        token = yield Work(lambda: self._called(function), is_long=not is_coroutine)
         response = yield SaslAuthenticateRequest(
             auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
         )
@@ -74,9 +75,9 @@ class Oauth:
             yield SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN)
             raise CredentialsError(f"the broker does not take the token: {failure.status}")
 
-    def _called(self) -> Any:
+    def _called(self, function: Callable[[], Any]) -> Any:
         try:
-            token = self.token()
+            token = function()
         except CredentialsError:
             raise
         except Exception as error:
@@ -92,6 +93,8 @@ class Oauth:
     async def _awaited(self, coming: Awaitable[Any]) -> Secret:
         try:
             token = await coming
+        except CredentialsError:
+            raise
         except Exception as error:
             raise _no_token(error) from error
         return _checked(token)

@@ -101,6 +101,10 @@ class _TokenEndpoint:
         """Return a token that is valid now, for :class:`Oauth`; it may block for a while."""
         return self._source.token()
 
+    async def token_on_loop(self) -> Secret:
+        """Return the same without blocking the event loop."""
+        return await self._source.token_on_loop()
+
     def forget(self, token: Secret) -> None:
         """Do not return a token again, because a broker has refused it."""
         self._source.forget(token)

@@ -1,11 +1,12 @@
 """Keep a token while it is valid, and fetch the next one before it ends.
 
-Logins ask for a token, each in a thread of its own. The first that finds it due fetches the next
+Logins ask for a token, on event loops and in threads. The first that finds it due fetches the next
 one; the others wait for that. While the old token is valid, a failure to replace it is a warning.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import threading
@@ -63,19 +64,34 @@ class TokenSource:
         self._coming: Future[HeldToken | TokenError] | None = None
 
     def token(self) -> Secret:
-        """Return a token that is valid now; raise :class:`CredentialsError` if there is none."""
-        with self._lock:
-            held = self._held
-            if held is not None and self._now() < held.refresh_at:
-                return held.value
-            is_mine, coming = self._coming is None, self._coming or Future()
-            self._coming = coming
+        """Return a token that is valid now; it may block.
+
+        Raises :class:`CredentialsError` if there is none.
+        """
+        held, coming, is_mine = self._begin()
+        if coming is None:
+            return _value_of(held)
         if is_mine:
             self._complete(coming, held)
-        outcome = coming.result()
-        if isinstance(outcome, HeldToken):
-            return outcome.value
-        raise CredentialsError(str(outcome))
+        return _value_of(coming.result())
+
+    async def token_on_loop(self) -> Secret:
+        """Return the same without blocking an event loop.
+
+        Only the fetch takes a thread. Waiting takes none: names of brokers are looked up by
+        threads of the same pool, and must not wait for a provider that does not answer.
+        """
+        held, coming, is_mine = self._begin()
+        if coming is None:
+            return _value_of(held)
+        if is_mine:
+            try:
+                asyncio.get_running_loop().run_in_executor(None, self._complete, coming, held)
+            except RuntimeError:  # no thread can be started any more
+                self._finish(coming, TokenError("no token: the program is ending"))
+        waiting: asyncio.Future[HeldToken | TokenError] = asyncio.wrap_future(coming)
+        # A login that gives up must not take the token from the others.
+        return _value_of(await asyncio.shield(waiting))
 
     def forget(self, value: Secret) -> None:
         """Do not use a token again, because a broker has refused it."""
@@ -83,19 +99,34 @@ class TokenSource:
             if self._held is not None and self._held.value == value:
                 self._held = None
 
+    def _begin(self) -> tuple[HeldToken | None, Future[HeldToken | TokenError] | None, bool]:
+        """Return the token in use, the next one where it is due, and whether to fetch that."""
+        with self._lock:
+            held = self._held
+            if held is not None and self._now() < held.refresh_at:
+                return held, None, False
+            is_mine = self._coming is None
+            self._coming = self._coming or Future()
+            return held, self._coming, is_mine
+
     def _complete(self, coming: Future[HeldToken | TokenError], held: HeldToken | None) -> None:
         """Fetch the next token for all that wait for it."""
-        outcome: HeldToken | TokenError = TokenError("the program is ending")
+        outcome: HeldToken | TokenError = TokenError("no token, because of a bug in pyk")
         try:
             outcome = self._next(held)
         except TokenError as error:
             outcome = error
         finally:
-            with self._lock:
-                if isinstance(outcome, HeldToken):
-                    self._held = outcome
-                self._coming = None
-            coming.set_result(outcome)
+            self._finish(coming, outcome)
+
+    def _finish(
+        self, coming: Future[HeldToken | TokenError], outcome: HeldToken | TokenError
+    ) -> None:
+        with self._lock:
+            if isinstance(outcome, HeldToken):
+                self._held = outcome
+            self._coming = None
+        coming.set_result(outcome)
 
     def _next(self, held: HeldToken | None) -> HeldToken:
         if held is None or self._now() >= held.expires_at:
@@ -132,3 +163,9 @@ class TokenSource:
 
     def _now(self) -> float:
         return self._clock.time_ms() / 1000
+
+
+def _value_of(outcome: HeldToken | TokenError | None) -> Secret:
+    if isinstance(outcome, HeldToken):
+        return outcome.value
+    raise CredentialsError(str(outcome))

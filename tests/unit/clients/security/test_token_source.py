@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 from collections.abc import Callable
@@ -161,6 +162,43 @@ def test_all_that_need_a_token_share_one_fetch() -> None:
 
     assert tokens == ["token1"] * 6
     assert provider.asked == 1
+
+
+async def test_logins_on_an_event_loop_share_one_fetch_and_one_thread() -> None:
+    provider, clock = Provider(), FakeClock()
+    source = source_of(provider, clock)
+    threads = set[int]()
+    provider.when_asked = lambda: threads.add(threading.get_ident())
+
+    tokens = await asyncio.gather(*(source.token_on_loop() for _ in range(5)))
+
+    assert [one.reveal() for one in tokens] == ["token1"] * 5
+    assert provider.asked == 1
+    assert threading.get_ident() not in threads
+
+
+async def test_a_login_that_gives_up_takes_the_token_from_nobody() -> None:
+    provider, may_answer = Provider(), threading.Event()
+    provider.when_asked = lambda: may_answer.wait(30)
+    source = source_of(provider, FakeClock())
+    first = asyncio.create_task(source.token_on_loop())
+    second = asyncio.create_task(source.token_on_loop())
+    await asyncio.sleep(0)
+
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    may_answer.set()
+
+    assert (await second).reveal() == "token1"
+    assert provider.asked == 1
+
+
+async def test_a_refusal_reaches_logins_on_an_event_loop() -> None:
+    source = source_of(Provider([TokenError("invalid_client")]), FakeClock())
+
+    with pytest.raises(CredentialsError, match="invalid_client"):
+        await source.token_on_loop()
 
 
 def test_a_token_that_a_broker_refused_is_not_used_again() -> None:
