@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from pyk.clients import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    Admin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from pyk.reference_broker import Cluster
 from support import apache_kafka
-from support.kafka_tools import PACKAGE, run_tool
+from support.kafka_tools import PACKAGE, dump_log_segments, run_tool
 
 pytestmark = [
     pytest.mark.conformance,
@@ -83,3 +92,24 @@ def test_javas_producer_writes_once_the_acl_tool_allows_it(tools: Tools) -> None
 
     assert "TopicAuthorizationException" in refused
     assert "Exception" not in allowed
+
+
+def test_kafkas_tools_read_acls_in_the_metadata_log(tmp_path: Path) -> None:
+    with Cluster(data_dir=tmp_path, sasl=USERS, super_users=["admin"]) as cluster:
+        binding = AclBinding(
+            ResourcePattern(ResourceType.TOPIC, "ord", PatternType.PREFIXED),
+            AccessControlEntry("User:alice", AclOperation.WRITE, host="10.0.0.1"),
+        )
+        with Admin(**cluster.client_options("admin")) as admin:
+            admin.create_acls([binding])
+            admin.delete_acls([binding])
+
+    log = next(tmp_path.glob("node0/__cluster_metadata-0/*.log"))
+    printed = dump_log_segments([log], "--cluster-metadata-decoder")
+
+    assert '"type":"ACCESS_CONTROL_ENTRY_RECORD"' in printed
+    assert '"type":"REMOVE_ACCESS_CONTROL_ENTRY_RECORD"' in printed
+    assert (
+        '"resourceType":2,"resourceName":"ord","patternType":4,"principal":"User:alice",'
+        '"host":"10.0.0.1","operation":4,"permissionType":3'
+    ) in printed
