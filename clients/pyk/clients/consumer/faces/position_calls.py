@@ -18,6 +18,7 @@ from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.subscriptions import checked_partitions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaTimeoutError, StateError
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.timestamps import milliseconds
 from pyk.clients.topic_partition import (
@@ -81,7 +82,11 @@ class PositionCalls:
         await self._ready()
         assigned = self._assigned_partition(partition)
         deadline = self._limits.deadline(timeout)
+        earlier_error = assigned.error  # what was denied may be granted by now
         while assigned.state in UNRESOLVED:
+            await self._client.topics.find(assigned.topic_partition.topic, deadline)
+            if assigned.error not in (None, earlier_error) and not assigned.error.retriable:
+                raise copy_to_raise(assigned.error)
             try:
                 await self._resolver.changed(deadline)
             except TimeoutError as error:

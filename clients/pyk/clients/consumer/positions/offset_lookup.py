@@ -62,6 +62,8 @@ class OffsetLookup:
         found: dict[TopicPartition, A] = {}
 
         async def ask_for_the_rest() -> dict[TopicPartition, A]:
+            for topic in topics:
+                await self._client.topics.find(topic, deadline)
             answers = await ask({p: q for p, q in questions.items() if p not in found})
             found.update({p: a for p, a in answers.items() if not isinstance(a, KafkaError)})
             errors = [error for error in answers.values() if isinstance(error, KafkaError)]

@@ -64,11 +64,7 @@ from pyk.clients.consumer.group.classic.session import Session
 from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.consumer.group.membership import MetadataNeeds, Standing
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import (
-    KafkaError,
-    MalformedResponseError,
-    error_for,
-)
+from pyk.clients.errors import AuthorizationError, KafkaError, MalformedResponseError, error_for
 from pyk.clients.offsets import Identity
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.heartbeat import HeartbeatResponse
@@ -486,7 +482,8 @@ class ClassicMembership:
         self.error = error
         self.failures.succeeded()  # it is raised for itself
         self._failures += 1
-        self._reset_member()
+        # After a grant the same member joins: the group would wait for the session of another one.
+        self._reset_member(keep_id=isinstance(error, AuthorizationError))
         self._lose_partitions()
         self.state = MemberState.FAILED
 

@@ -177,6 +177,18 @@ def test_a_member_that_is_refused_for_good_has_no_problem_but_an_error() -> None
     assert member.membership.failures.seconds(member.now) == 0
 
 
+def test_a_member_without_access_joins_again_as_the_same_once_it_has_it() -> None:
+    # Under another id the group would wait for the first one until its session ends.
+    member = Member().stable(0)
+    member.heartbeat(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    member.expect(Lose)
+
+    member.membership.retry(member.now)
+    member.now += 1.0
+
+    assert member.expect_request(JoinGroupRequest).request.member_id == "me"
+
+
 def test_an_assignment_ends_a_problem() -> None:
     member = Member()
     member.join(NOT_YET)
