@@ -22,8 +22,7 @@ class EndRequests:
         self._requester = requester
         self._state = state
         self._last: CoordinatorCall | None = None
-        self._next_identity: ProducerIdentity | None = None
-        """The answer to the last request."""
+        """The last request of version 2 that was answered."""
 
     async def tell(self, *, is_commit: bool) -> ProducerIdentity | None:
         """Return the identity for the next transaction, None if it stays the same.
@@ -51,14 +50,13 @@ class EndRequests:
         if response.producer_id < 0:
             return None
         self._last = call
-        self._next_identity = ProducerIdentity(response.producer_id, response.producer_epoch)
-        return self._next_identity
+        return ProducerIdentity(response.producer_id, response.producer_epoch)
 
     async def _is_last_one_done(self) -> bool:
-        """Wait for the markers of the transaction before; return False if it was another
-        producer's."""
-        if self._last is None or self._next_identity != self._state.identity:
-            return False  # the identity is that of an initialization, which waits for markers
+        """Wait for the markers of the transaction before; return False if another producer has
+        begun since."""
+        if self._last is None:
+            return False  # the initialization has waited for markers
         try:
             await self._requester.ask(self._last, lambda: True)
         except RefusedCall:
