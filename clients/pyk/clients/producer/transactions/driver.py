@@ -25,7 +25,7 @@ from pyk.clients.producer.sending.send_planner import SendPlanner
 from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.producer.transactions.contents import TransactionContents
 from pyk.clients.producer.transactions.end import TransactionEnd
-from pyk.clients.producer.transactions.ending import EndRequests
+from pyk.clients.producer.transactions.ending import tell_end
 from pyk.clients.producer.transactions.initialization import Initialization
 from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.operation import Operation
@@ -81,7 +81,6 @@ class TransactionDriver:
         self._admission = accumulator.admission
         self._flush = flush
         self._requester = TransactionRequester(client, state.epochs)
-        self._ends = EndRequests(self._requester, state)
         self._initialization = Initialization(self._requester, state, config)
         self._operation: Operation | None = None
         self._offset_operations: list[Operation] = []
@@ -364,7 +363,7 @@ class TransactionDriver:
         if state.has_to_end:
             self.end.may_be_committed |= is_commit
             try:
-                identity = await self._ends.tell(is_commit=is_commit)
+                identity = await tell_end(self._requester, state, is_commit=is_commit)
             except RefusedCall as refused:
                 raise state.failed(refused.error, refused.meaning) from refused.error.__cause__
         self.end.settle(TransactionOutcome.COMMITTED if is_commit else TransactionOutcome.ABORTED)

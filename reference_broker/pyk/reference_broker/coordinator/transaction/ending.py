@@ -1,26 +1,24 @@
 """What EndTxn decides. Pure.
 
+While markers are written, in the Prepare states, the answer is CONCURRENT_TRANSACTIONS: ask again.
+In version 2 that is so for all producers, as the next transaction may have a new producer id.
+
 Version 1: the epoch stays, so the same request twice is a retry, and the state says of what:
 
 | state | commit | abort |
 | --- | --- | --- |
 | Ongoing | prepare | prepare |
-| PrepareCommit | CONCURRENT_TRANSACTIONS | INVALID_TXN_STATE |
-| PrepareAbort | INVALID_TXN_STATE | CONCURRENT_TRANSACTIONS |
 | CompleteCommit | done | INVALID_TXN_STATE |
 | CompleteAbort | INVALID_TXN_STATE | done |
 | Empty | INVALID_TXN_STATE | INVALID_TXN_STATE |
 
 Version 2 (KIP-890): each end raises the epoch, so a request with the epoch before is a *retry*, and
 one with the current epoch is *new*. A new abort is always possible: the producer may not know
-whether its records have arrived. The Prepare states, which have raised the epoch, fence a new
-request; Ongoing and Empty fence a retry.
+whether its records have arrived. Ongoing and Empty fence a retry.
 
 | state | commit, retry | commit, new | abort, retry | abort, new |
 | --- | --- | --- | --- | --- |
 | Ongoing | | prepare | | prepare |
-| PrepareCommit | CONCURRENT_TRANSACTIONS | | INVALID_TXN_STATE | |
-| PrepareAbort | INVALID_TXN_STATE | | CONCURRENT_TRANSACTIONS | |
 | CompleteCommit | done | INVALID_TXN_STATE | INVALID_TXN_STATE | prepare |
 | CompleteAbort | INVALID_TXN_STATE | INVALID_TXN_STATE | done | prepare |
 | Empty | | INVALID_TXN_STATE | | prepare |
@@ -69,6 +67,7 @@ def end(
     if asked.client_version >= FIRST_VERSION_WITH_EPOCH_BUMP:
         return _end_with_epoch_bump(transaction, asked, new_producer_id, time_ms)
     check_producer(transaction, asked.producer_id, asked.producer_epoch)
+    _check_markers(transaction)
     if transaction.state is TransactionState.ONGOING:
         return transaction.prepared(commit=asked.commit, client_version=0, time_ms=time_ms)
     return _repeated(transaction, asked)
@@ -93,8 +92,8 @@ def check_writer(transaction: Transaction, producer_id: int, producer_epoch: int
 def _end_with_epoch_bump(
     transaction: Transaction, asked: End, new_producer_id: int | None, time_ms: int
 ) -> Transaction:
-    is_retry = _is_retry(transaction, asked)
-    if is_retry:
+    _check_markers(transaction)
+    if _is_retry(transaction, asked):
         if transaction.state in (TransactionState.EMPTY, TransactionState.ONGOING):
             raise ApiError(ErrorCode.PRODUCER_FENCED)
         ended = _repeated(transaction, asked)
@@ -102,8 +101,6 @@ def _end_with_epoch_bump(
             return ended
     else:
         check_producer(transaction, asked.producer_id, asked.producer_epoch)
-        if transaction.state.is_prepared:
-            raise ApiError(ErrorCode.PRODUCER_FENCED)
         if asked.commit and transaction.state is not TransactionState.ONGOING:
             raise _invalid(transaction, asked)
     next_producer_id = NO_PRODUCER_ID
@@ -119,6 +116,12 @@ def _end_with_epoch_bump(
     )
 
 
+def _check_markers(transaction: Transaction) -> None:
+    """Raise while the markers of the transaction are written."""
+    if transaction.state.is_prepared:
+        raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+
 def _is_retry(transaction: Transaction, asked: End) -> bool:
     producer_id, producer_epoch = transaction.identity
     if producer_id == asked.producer_id:
@@ -130,16 +133,11 @@ def _is_retry(transaction: Transaction, asked: End) -> bool:
 
 
 def _repeated(transaction: Transaction, asked: End) -> Transaction:
-    """Return the transaction if it has ended as asked; raise if it has not, or not yet."""
-    prepared, complete = (
-        (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
-        if asked.commit
-        else (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
-    )
-    if transaction.state is complete:
+    """Return the transaction if it has ended as asked; raise if it has not."""
+    has_committed = transaction.state is TransactionState.COMPLETE_COMMIT
+    has_aborted = transaction.state is TransactionState.COMPLETE_ABORT
+    if has_committed if asked.commit else has_aborted:
         return transaction
-    if transaction.state is prepared:
-        raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
     raise _invalid(transaction, asked)
 
 

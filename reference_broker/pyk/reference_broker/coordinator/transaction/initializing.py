@@ -47,9 +47,9 @@ def initialize(
     """
     if transaction is None:
         return _created(asked, new_producer_id, time_ms)
-    _check_expected_id(transaction, asked)
     if transaction.state.is_prepared:
         raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    _check_expected_id(transaction, asked)
     if not transaction.state.is_idle:
         if asked.keeps_prepared:
             return _kept(transaction, asked, new_producer_id, time_ms)

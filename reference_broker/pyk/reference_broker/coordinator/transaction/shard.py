@@ -23,7 +23,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
-from .ending import End, check_producer, check_writer, end
+from .ending import End, check_writer, end
 from .initializing import Initialization, initialize
 from .markers import markers_of
 from .records import TransactionRecord
@@ -180,8 +180,7 @@ class TransactionShard:
         if transaction.is_kept and producer == transaction.identity:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)  # it may only end the transaction
         if transaction.state.is_prepared:
-            # It comes with its next transaction, which may have a new producer id.
-            check_producer(transaction, *producer)
+            # First, for its next transaction may have a new producer id.
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
         check_writer(transaction, *producer)
         return transaction
