@@ -40,8 +40,10 @@ class Account:
     sent: int = 0
     failed: int = 0
     read: int = 0
+    """Each record counts once."""
+    repeated: int = 0
     out_of_order: int = 0
-    """Records that came after a later one of their partition, or twice."""
+    """Records that came for the first time after a later one of their partition."""
     position: int = 0
     """The number that is read next in the partition that is behind."""
 
@@ -131,14 +133,17 @@ def _note(account: Account, delivery: Any) -> None:
 
 def _read(options: dict[str, Any], topic: str, account: Account, is_over: threading.Event) -> None:
     """Read until all is read, or until nothing comes any more."""
-    last, progress_at = [-1] * PARTITIONS, time.monotonic()
+    last, seen, progress_at = [-1] * PARTITIONS, bytearray(), time.monotonic()
     reading = {"topics": [topic], "auto_offset_reset": "earliest"}
     with _started(lambda: Consumer(**reading, **options)) as consumer:
-        while not (is_over.is_set() and account.missing <= 0):
+        while not (is_over.is_set() and account.missing == 0):
             for record in _polled(consumer):
                 number = int.from_bytes((record.value or b"")[:8], "big")
-                account.read += 1
-                account.out_of_order += number <= last[record.partition]
+                seen.extend(bytes(max(0, number + 1 - len(seen))))
+                is_new, seen[number] = not seen[number], 1
+                account.read += is_new
+                account.repeated += not is_new
+                account.out_of_order += is_new and number < last[record.partition]
                 last[record.partition] = max(number, last[record.partition])
                 account.position = min(last) + 1
                 progress_at = time.monotonic()

@@ -21,11 +21,11 @@ def test_nothing_is_lost_or_reordered_while_sessions_are_renewed_each_second(bro
         pytest.skip(why)
     with renewing_broker(broker) as options, counted_renewals() as renewals:
         account = renew_under_load(options, "all", SECONDS)
-        assert (account.failed, account.missing, account.out_of_order) == (0, 0, 0)
+        assert (account.failed, account.missing) == (0, 0)
+        assert (account.repeated, account.out_of_order) == (0, 0)
 
         account = renew_under_load(options, "1", SECONDS)  # a retry may repeat a record
-        assert account.failed == 0
-        assert account.missing <= 0
+        assert (account.failed, account.missing) == (0, 0)
 
         # What is under way on a connection that ends is lost, but what arrives is whole.
         account = renew_under_load(options, "0", SECONDS)
