@@ -44,6 +44,7 @@ from pyk.protocol.sasl import (
     ServerFinal,
     ServerFirst,
 )
+from pyk.protocol.sasl.jaas import JaasError, jaas_entry, parse_jaas
 from pyk.protocol.schema import MessageKind
 from support.broken_messages import Sample, sample_of
 from support.record_batches import record
@@ -260,6 +261,22 @@ def sasl_seeds() -> Iterator[bytes]:
     yield OAuthBearerFailure("invalid_token", "scope", "https://example.com").encode()
 
 
+# Values of sasl.jaas.config.
+
+
+def read_jaas(data: bytes) -> None:
+    with suppress(JaasError):
+        module = parse_jaas(data.decode("utf-8", "replace"))
+        name = f"a.{module.name}" if module.name.isidentifier() else "a.Module"
+        assert parse_jaas(jaas_entry(name, module.options)).options == module.options
+
+
+def jaas_seeds() -> Iterator[bytes]:
+    for options in ('username="a" password=b', "a='\\'\\101' // b\n", '/* ; */ "=" = ";"', ""):
+        yield f"org.apache.kafka.ScramLoginModule required {options};".encode()
+    yield b"Module required a=b; Module required;"
+
+
 # Compressed data.
 
 
@@ -291,6 +308,7 @@ TARGETS = {
     "persisted": Target(read_persisted, persisted_seeds),
     "records": Target(read_records, record_seeds, share=3),
     "sasl": Target(read_sasl_token, sasl_seeds),
+    "jaas": Target(read_jaas, jaas_seeds),
     "broker_at_login": Target(log_in_to_hostile_broker, hostile_broker_seeds),
     "client_at_login": Target(serve_hostile_client, hostile_client_seeds),
     **{

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import logging
+import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,6 +205,28 @@ async def test_rules_say_who_creates_tokens_for_others_and_sees_them() -> None:
     assert refused.error_code == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     assert [each.token_id for each in seen_by_alice.tokens] == [of_alice.token_id]
     assert {each.token_id for each in seen_by_bob.tokens} == {of_alice.token_id, of_bob.token_id}
+
+
+@pytest.mark.parametrize(
+    ("has_certificate", "code"),
+    [(True, ErrorCode.NONE), (False, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)],
+)
+async def test_a_client_with_a_certificate_gets_a_token_and_one_without_does_not(
+    tmp_path: Path, has_certificate: bool, code: ErrorCode
+) -> None:
+    config = {"delegation.token.secret.key": "canary", "ssl.client.auth": "requested"}
+    async with AsyncCluster(tls=True, config=config) as cluster:
+        options = cluster.client_options("alice")
+        context = ssl.create_default_context(cadata=options["ssl_truststore_certificates"])
+        if has_certificate:
+            path = tmp_path / "client.pem"
+            path.write_text(options["ssl_keystore_certificate_chain"] + options["ssl_keystore_key"])
+            context.load_cert_chain(path)
+        async with RawClient(cluster.bootstrap, tls=context) as client:
+            response = await client.ask(NEW)
+
+    assert response.error_code == code
+    assert response.principal_name.startswith("CN=alice") == has_certificate
 
 
 async def test_nothing_of_a_token_is_logged(caplog: pytest.LogCaptureFixture) -> None:
