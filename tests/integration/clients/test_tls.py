@@ -53,6 +53,9 @@ class Loopback(SystemNetwork):
     async def resolve(self, host: str, port: int) -> list[Address]:
         return [Address("127.0.0.1", port)]
 
+    async def canonical_name(self, address: Address) -> str:
+        return "broker1.example"
+
 
 def new_client(port: int, host: str = "localhost", **options: Any) -> Client:
     options.setdefault("security_protocol", "SSL")
@@ -114,6 +117,21 @@ async def test_another_name_is_refused(authority: Authority) -> None:
     assert "subject alternative names" in str(error)
     assert error.fatal
     assert not error.retriable
+
+
+async def test_the_certificate_has_the_canonical_name_if_that_is_asked_for(
+    authority: Authority,
+) -> None:
+    context = authority.server(authority.issue("broker1.example"))
+    lookup = "resolve_canonical_bootstrap_servers_only"
+
+    async with listening(context) as (cluster, port):
+        cluster.nodes[1] = "broker1.example"
+        given = {"ssl_cafile": authority.file, "client_dns_lookup": lookup}
+        assert await connects(port, "kafka", **given)
+
+    error = await failure(context, "kafka", ssl_cafile=authority.file)
+    assert "not valid for 'kafka'" in str(error)
 
 
 async def test_another_address_is_refused(authority: Authority) -> None:
