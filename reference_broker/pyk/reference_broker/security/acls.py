@@ -11,8 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
-from pyk.protocol.acls import WILDCARD, PatternType
 from pyk.runtime import slotted
+
+# As in pyk.protocol.acls, whose enums would make the start of every broker longer.
+PREFIXED = 4
+WILDCARD = "*"
 
 
 @slotted.frozen(kw_only=True)
@@ -92,7 +95,7 @@ class _AclsOfType:
     """How many prefixes there are of each length."""
 
     def add(self, acl: Acl) -> None:
-        is_prefixed = acl.pattern_type == PatternType.PREFIXED
+        is_prefixed = acl.pattern_type == PREFIXED
         by_name = self.prefixed if is_prefixed else self.literal
         by_principal = by_name.get(acl.resource_name)
         if by_principal is None:
@@ -102,7 +105,7 @@ class _AclsOfType:
         by_principal.setdefault(acl.principal, []).append(acl)
 
     def remove(self, acl: Acl) -> None:
-        is_prefixed = acl.pattern_type == PatternType.PREFIXED
+        is_prefixed = acl.pattern_type == PREFIXED
         by_name = self.prefixed if is_prefixed else self.literal
         by_principal = by_name[acl.resource_name]
         by_principal[acl.principal].remove(acl)

@@ -7,8 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from pyk.protocol.acls import AclOperation, AclPermissionType, PatternType, ResourceType
+from pyk.protocol.acls import WILDCARD, AclOperation, AclPermissionType, PatternType, ResourceType
 from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.security import acls
 from pyk.reference_broker.security.acls import Acl, Acls
 from pyk.reference_broker.security.authorizer import Authorizer, Client, super_users
 from pyk.reference_broker.security.principal import Principal
@@ -221,6 +222,10 @@ def test_a_refusal_is_logged_with_who_what_and_where(caplog: pytest.LogCaptureFi
     authorizer().allows(ALICE, READ, TOPIC, "orders")
 
     assert caplog.messages == ["Denied READ on TOPIC 'orders' to User:alice from 10.0.0.1"]
+
+
+def test_the_index_knows_the_numbers_of_the_protocol() -> None:
+    assert (acls.PREFIXED, acls.WILDCARD) == (PatternType.PREFIXED, WILDCARD)
 
 
 def test_super_users_are_separated_by_semicolons() -> None:

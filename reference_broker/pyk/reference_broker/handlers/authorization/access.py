@@ -22,8 +22,9 @@ _OPERATIONS_OF = {
 }
 
 
-MAX_DECISIONS = 10_000
-"""How many decisions are remembered for a connection: clients choose the names."""
+MAX_DECISIONS = 4096
+MAX_NAME_LENGTH = 255
+"""How many decisions are remembered for a connection, and of which names: clients choose them."""
 
 
 class Access:
@@ -49,15 +50,17 @@ class Access:
         is_asked_for: bool = True,
     ) -> bool:
         """Return whether the client may do this; see :meth:`~.Authorizer.allows`."""
-        if self._changes != self._acls.changes or len(self._decisions) > MAX_DECISIONS:
+        if self._changes != self._acls.changes or len(self._decisions) >= MAX_DECISIONS:
             self._decisions.clear()
             self._changes = self._acls.changes
         key = (operation, resource_type, name, is_asked_for)
         decision = self._decisions.get(key)
         if decision is None:
-            decision = self._decisions[key] = self._authorizer.allows(
+            decision = self._authorizer.allows(
                 self._client, operation, resource_type, name, is_asked_for=is_asked_for
             )
+            if len(name) <= MAX_NAME_LENGTH:
+                self._decisions[key] = decision
         return decision
 
     def may_on_cluster(self, operation: AclOperation, *, is_asked_for: bool = True) -> bool:
