@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import logging
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Oauth, Plain, SaslAuthenticationFailedError, Scram
+from pyk.clients import AsyncProducer, Oauth, Plain, SaslAuthenticationFailedError, Scram
+from pyk.clients.security import AwsCredentials, MskIam
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import virtual_time
 from support import canaries
@@ -72,6 +75,35 @@ def test_nothing_shows_a_secret(
         check(text)
     with contextlib.suppress(TypeError):  # all but Oauth, whose function goes by its name
         check(str(pickle.dumps(auth)))
+
+
+@pytest.mark.parametrize("mechanism", ["OAUTHBEARER", "AWS_MSK_IAM"])
+def test_a_login_to_amazon_msk_that_is_refused_shows_no_key(
+    mechanism: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    keys = AwsCredentials("AKIDEXAMPLE", CANARY, CANARY)
+    auth = MskIam(region="eu-west-1", credentials=lambda: keys, mechanism=mechanism)
+    shown = [repr(auth), repr(keys)]
+
+    async def run() -> None:
+        async with ProducingCluster(MemoryNetwork()) as cluster:
+            refusal = SaslAuthenticateResponse(error_code=58, error_message="no")
+            SaslBroker({}, [mechanism], answers=lambda _: refusal).serve(cluster)
+            options: Any = {"auth": auth, "security_protocol": "SASL_PLAINTEXT"}
+            producer = AsyncProducer[Any, Any](
+                cluster.bootstrap, network=cluster.network, **options
+            )
+            with pytest.raises(SaslAuthenticationFailedError) as caught:
+                await producer.start()
+            shown.extend(canaries.shown_by_error(caught.value))
+            shown.append(canaries.shown_by_object(producer))
+            await producer.close()
+
+    asyncio.run(run())  # in real time: keys are looked up in a thread
+
+    for text in (*shown, caplog.text, *(repr(record.args) for record in caplog.records)):
+        check(text)
 
 
 def test_the_writings_are_found() -> None:
