@@ -13,7 +13,7 @@ from pyk.clients.config.security_values import PathLike
 from pyk.clients.payload import Deserializer, Serializer
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.proxies import Proxy
-from pyk.clients.security.secret import Secret
+from pyk.runtime.secret import Secret
 
 
 class ClientOptions(TypedDict, total=False):

@@ -22,8 +22,8 @@ from pyk.clients.config.values import (
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.oauth import Oauth
-from pyk.clients.security.secret import Secret
 from pyk.clients.security.tls_settings import TlsSettings
+from pyk.runtime.secret import Secret
 
 KAFKA = "org.apache.kafka.common.security.oauthbearer"
 JWT_BEARER = f"{KAFKA}.JwtBearerJwtRetriever"

@@ -21,9 +21,9 @@ from pyk.clients.config.values import OneOf, OptionalText, OptionalTextList
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.exchange import Credentials
-from pyk.clients.security.secret import Secret
 from pyk.clients.security.tls_settings import TlsSettings
 from pyk.protocol.sasl.jaas import JaasError, LoginModule, parse_jaas
+from pyk.runtime.secret import Secret
 from pyk.runtime.tls_names import openssl_ciphers, versions_with
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

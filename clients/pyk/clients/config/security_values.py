@@ -9,8 +9,7 @@ import attrs
 from pyk.clients.config.values import items_of
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.proxies import Proxy, parse_proxy
-from pyk.clients.security.secret import Secret
-from pyk.runtime.secret import SecretFunction
+from pyk.runtime.secret import Secret, SecretFunction
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 OLD_TLS_VERSIONS = ("SSLv2", "SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.oauth import Oauth
-from pyk.clients.security.secret import Secret
+from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
     from pyk.clients.security.assertions import AssertionFile, SignedAssertion

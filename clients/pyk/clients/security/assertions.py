@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import attrs
 
 from pyk.clients.errors import ConfigurationError
-from pyk.clients.security.secret import Secret, secret_of
 from pyk.clients.security.token_answers import BEARER_TOKEN, TokenError
 from pyk.protocol.sasl import MalformedTokenError
 from pyk.protocol.sasl.json_web_tokens import encode_unsigned, json_object, to_base64url
 from pyk.runtime import allow_list
+from pyk.runtime.secret import Secret, secret_of
 
 ALGORITHMS = ("RS256", "ES256")
 INSTALL = "signing needs the package 'cryptography': install pyk-kafka[tls]"

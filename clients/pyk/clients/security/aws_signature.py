@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from pyk.clients.security.secret import Secret, secret_of
+from pyk.runtime.secret import Secret, secret_of
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

@@ -8,7 +8,6 @@ import attrs
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import Exchange, Work
-from pyk.clients.security.secret import Secret, secret_of
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl import (
@@ -26,6 +25,7 @@ from pyk.protocol.sasl import (
     salted_password,
     verify_server,
 )
+from pyk.runtime.secret import Secret, secret_of
 
 WHAT_TO_CHECK = "check user name and password"
 # The proof of more iterations takes longer than a connection may hold up the others: some 5 ms.

@@ -22,11 +22,11 @@ from pyk.clients.security.aws_credentials import (
 from pyk.clients.security.aws_signature import AwsCredentials, Presigned, encoded
 from pyk.clients.security.exchange import CredentialsError, Exchange, Work
 from pyk.clients.security.oauth import Oauth
-from pyk.clients.security.secret import Secret
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl.json_web_tokens import to_base64url
 from pyk.protocol.version import __version__
 from pyk.runtime.clock import Clock
+from pyk.runtime.secret import Secret
 from pyk.runtime.system_clock import SystemClock
 
 OAUTHBEARER = "OAUTHBEARER"

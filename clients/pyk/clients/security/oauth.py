@@ -10,10 +10,10 @@ import attrs
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import CredentialsError, Exchange, Work
-from pyk.clients.security.secret import Secret, secret_of
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse
+from pyk.runtime.secret import Secret, secret_of
 
 
 def _callable(_: Any, __: attrs.Attribute[Any], value: object) -> None:

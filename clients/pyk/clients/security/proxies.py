@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from pyk.clients.security.secret import Secret
 from pyk.clients.security.tunnels import http_tunnel, socks_tunnel
+from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
     from pyk.runtime.network import Tunnel

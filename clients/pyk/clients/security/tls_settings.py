@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from pyk.clients.security.secret import Secret
+from pyk.runtime.secret import Secret
 
 
 @attrs.frozen(kw_only=True)

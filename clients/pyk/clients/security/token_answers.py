@@ -11,9 +11,9 @@ from collections.abc import Collection
 import attrs
 
 from pyk.clients.security.exchange import CredentialsError
-from pyk.clients.security.secret import HIDDEN, Secret
 from pyk.protocol.sasl import MalformedTokenError
 from pyk.protocol.sasl.json_web_tokens import JsonWebToken, json_object
+from pyk.runtime.secret import HIDDEN, Secret
 
 BEARER_TOKEN = re.compile(r"[-_~+/.A-Za-z0-9]+=*")
 LONGEST_SHOWN = 200

@@ -17,7 +17,6 @@ import attrs
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.assertions import Assertion
-from pyk.clients.security.secret import Secret, secret_of
 from pyk.clients.security.tls import new_context
 from pyk.clients.security.tls_settings import TlsSettings
 from pyk.clients.security.token_answers import Token, TokenError, token_of
@@ -25,6 +24,7 @@ from pyk.clients.security.token_life import RefreshWindow, Retries
 from pyk.clients.security.token_source import TokenSource
 from pyk.runtime import allow_list, https
 from pyk.runtime.clock import Clock
+from pyk.runtime.secret import Secret, secret_of
 from pyk.runtime.system_clock import SystemClock
 
 HEADERS = {

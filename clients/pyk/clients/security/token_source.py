@@ -16,10 +16,10 @@ from concurrent.futures import Future
 import attrs
 
 from pyk.clients.security.exchange import CredentialsError
-from pyk.clients.security.secret import Secret
 from pyk.clients.security.token_answers import Token, TokenError
 from pyk.clients.security.token_life import RefreshWindow, Retries
 from pyk.runtime.clock import Clock
+from pyk.runtime.secret import Secret
 
 log = logging.getLogger(__name__)
 

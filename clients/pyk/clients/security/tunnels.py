@@ -17,7 +17,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from pyk.clients.errors import ProxyAuthenticationError
-from pyk.clients.security.secret import Secret
+from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
     from pyk.runtime.network import Tunnel

@@ -14,10 +14,10 @@ from pyk.clients.errors import ConfigurationError, SaslAuthenticationFailedError
 from pyk.clients.security import Plain, Scram, Secret
 from pyk.clients.security.exchange import Credentials, Work
 from pyk.clients.security.login import log_in
-from pyk.clients.security.secret import secret_of
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from pyk.protocol.sasl import ScramMechanism
+from pyk.runtime.secret import secret_of
 from support.scram import ANSWER, FIRST, PASSWORD, PROOFS, SIGNATURES, UNPROVEN
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
