@@ -64,7 +64,7 @@ class Client:
     @classmethod
     def of(cls, principal: Principal, address: str) -> Client:
         """Return a client; its address is written as in Kafka's ACLs: IPv6 without ``::``."""
-        return cls(str(principal), _as_in_rules(address))
+        return cls(str(principal), _as_in_acls(address))
 
 
 class Authorizer:
@@ -173,13 +173,16 @@ def _is_covered(pattern_type: int, name: str, denied: Set[tuple[int, str]]) -> b
     return any((PatternType.PREFIXED, prefix) in denied for prefix in prefixes)
 
 
-def _as_in_rules(address: str) -> str:
+def _as_in_acls(address: str) -> str:
     if ":" not in address:
         return address
-    from ipaddress import ip_address
+    from ipaddress import IPv6Address
 
     try:
-        parts = ip_address(address).exploded.split(":")
+        parsed = IPv6Address(address)
     except ValueError:
         return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    parts = parsed.exploded.split(":")
     return ":".join(part.lstrip("0") or "0" for part in parts)

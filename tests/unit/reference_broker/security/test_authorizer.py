@@ -209,9 +209,18 @@ def test_an_acl_that_is_removed_counts_no_more() -> None:
     assert acl(READ, principal="User:bob") not in acls
 
 
-def test_an_address_of_ipv6_is_compared_as_java_writes_it() -> None:
-    assert Client.of(Principal("alice"), "::1").host == "0:0:0:0:0:0:0:1"
-    assert Client.of(Principal("alice"), "2001:db8::a0").host == "2001:db8:0:0:0:0:0:a0"
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("2001:db8::a0", "2001:db8:0:0:0:0:0:a0"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("memory:1", "memory:1"),
+    ],
+)
+def test_an_address_is_compared_as_java_writes_it(address: str, host: str) -> None:
+    assert Client.of(Principal("alice"), address).host == host
 
 
 def test_a_refusal_is_logged_with_who_what_and_where(caplog: pytest.LogCaptureFixture) -> None:
