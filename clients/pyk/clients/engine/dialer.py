@@ -134,7 +134,7 @@ class Dialer:
         self, node: Node, route: Route, progress: Progress, timeout: float
     ) -> Connection:
         connection = Connection(
-            node,
+            attrs.evolve(node, host=route.host),  # which tickets of Kerberos name, too
             self._clock,
             client_id=self._config.client_id,
             max_response_bytes=self._config.max_response_bytes,

@@ -10,8 +10,13 @@ from pyk.clients.config import ClientConfig
 from pyk.clients.engine.dialer import Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.routes import Routes
+from pyk.clients.security import Plain
+from pyk.clients.security.exchange import Exchange
 from pyk.runtime.network import Address, MemoryNetwork
 from pyk.runtime.virtual_time import virtual_time
+from support.engine_parts import make_client
+from support.sasl_broker import SaslBroker
+from support.scripted_broker import ScriptedCluster
 
 CANONICAL = {"client_dns_lookup": "resolve_canonical_bootstrap_servers_only"}
 ALIAS = {"kafka": ["10.0.0.1", "10.0.0.2"]}
@@ -81,3 +86,51 @@ def test_a_lookup_that_a_proxy_does_is_without_effect(
     ClientConfig.from_kwargs("kafka:9092", proxy=proxy, **CANONICAL)
 
     assert "client_dns_lookup (the proxy resolves names)" in caplog.text
+
+
+class HostOfLogin:
+    """Credentials that note the host that they log in to, as a ticket of Kerberos names it."""
+
+    mechanism, principal, advice = "PLAIN", "alice", ""
+
+    def __init__(self) -> None:
+        self.hosts: list[str] = []
+
+    def exchange(self, nonce: str, host: str) -> Exchange:
+        self.hosts.append(host)
+        return Plain("alice", "secret").exchange(nonce, host)
+
+
+class Alias(MemoryNetwork):
+    """A network in which ``kafka`` leads to ``broker1``, whose canonical name is another."""
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        return [Address("broker1" if host == "kafka" else host, port)]
+
+    async def canonical_name(self, address: Address) -> str:
+        return f"{address.host}.example"
+
+
+@pytest.mark.parametrize(
+    ("options", "host"), [({}, "kafka"), (CANONICAL, "broker1.example")], ids=["given", "canonical"]
+)
+def test_a_login_names_the_host_as_the_certificate_does(options: dict[str, str], host: str) -> None:
+    @virtual_time
+    async def run() -> None:
+        async with ScriptedCluster(Alias()) as cluster:
+            SaslBroker({"alice": "secret"}).serve(cluster)
+            auth = HostOfLogin()
+            client = make_client(
+                cluster,
+                auth=auth,
+                security_protocol="SASL_PLAINTEXT",
+                bootstrap="kafka:9092",
+                **options,
+            )
+
+            await client.start()
+
+            assert auth.hosts[0] == host
+            await client.close()
+
+    run()
