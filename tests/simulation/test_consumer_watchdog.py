@@ -8,11 +8,18 @@ from typing import Any
 import attrs
 import pytest
 
-from pyk.clients import AsyncConsumer
+from pyk.clients import (
+    AsyncAdmin,
+    AsyncConsumer,
+    AsyncProducer,
+    ClientQuotaAlteration,
+    ClientQuotaEntity,
+)
 from pyk.clients.consumer import PartitionState
 from pyk.clients.errors import KafkaTimeoutError
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.consuming import fetching, make_consumer, produce, reference_cluster
+from support.consuming import fetching, make_consumer, network_of, produce, reference_cluster
+from support.environments import client_options
 
 VALUE = b"x" * 1000
 
@@ -71,6 +78,30 @@ async def test_a_consumer_that_is_throttled_is_healthy(throttle_ms, caplog):
                 while current_clock().now() < until:
                     await consumer.poll(1)
                     assert consumer.health().problems == ()
+        assert new_sessions(caplog) == []
+
+
+@virtual_time
+async def test_a_consumer_that_keeps_to_a_quota_is_healthy(caplog):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        network = network_of(cluster)
+        async with (
+            AsyncAdmin(cluster.bootstrap, **client_options(network)) as admin,
+            AsyncProducer(cluster.bootstrap, **client_options(network), batch_size=1) as producer,
+        ):
+            for _ in range(60):
+                await producer.send("orders", VALUE)
+            reader = ClientQuotaEntity({"client-id": "reader"})
+            limits = {"consumer_byte_rate": 1_000}  # ten records at once, then none for long
+            await admin.alter_client_quotas(ClientQuotaAlteration(reader, limits))
+
+        options = {"client_id": "reader", "max_partition_fetch_bytes": 2_000}
+        async with make_consumer(cluster, topics=["orders"], **options) as consumer:
+            left = 60
+            while left:
+                left -= len(await consumer.poll(1))
+                assert consumer.health().problems == ()
         assert new_sessions(caplog) == []
 
 

@@ -234,6 +234,10 @@ class NodeFetcher:
             self._request_failed(node_plan, error_for(code, node_id=self._node_id), now)
             return
         self._failures = 0
+        if response.throttle_time_ms > 0 and not response.responses:
+            # The quota of the client is used up: its records come later. No partition had its turn.
+            self._has_more = True
+            return
         self.answers += 1
         leaders: dict[TopicPartition, tuple[int, int]] = {}
         # Partitions that were not requested, or come twice, are ignored.
