@@ -57,6 +57,12 @@ from .logins import (
     log_in_to_hostile_broker,
     serve_hostile_client,
 )
+from .tokens import (
+    bearer_token_seeds,
+    provider_answer_seeds,
+    read_bearer_token,
+    read_provider_answer,
+)
 
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 
@@ -309,6 +315,8 @@ TARGETS = {
     "records": Target(read_records, record_seeds, share=3),
     "sasl": Target(read_sasl_token, sasl_seeds),
     "jaas": Target(read_jaas, jaas_seeds),
+    "bearer_tokens": Target(read_bearer_token, bearer_token_seeds),
+    "provider_answers": Target(read_provider_answer, provider_answer_seeds),
     "broker_at_login": Target(log_in_to_hostile_broker, hostile_broker_seeds),
     "client_at_login": Target(serve_hostile_client, hostile_client_seeds),
     **{
