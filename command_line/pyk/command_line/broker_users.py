@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -31,11 +32,16 @@ def read_users(given: Iterable[str]) -> dict[str, str]:
 
 
 def write_client_properties(path: str, properties: Mapping[str, str]) -> None:
-    """Write a properties file of Java that only this user can read; raise ``OSError``."""
+    """Write a properties file of Java that only this user can read; raise ``OSError``.
+
+    It takes the place of what was there, also of a link: nobody else gets to choose where the
+    password is written.
+    """
     text = "".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in properties.items())
-    with open(path, "w", encoding="ascii", opener=_only_for_this_user) as file:
-        os.chmod(path, 0o600)  # also if it was there before
+    new = f"{path}.{secrets.token_hex(8)}"
+    with open(new, "x", encoding="ascii", opener=_only_for_this_user) as file:
         file.write(text)
+    os.replace(new, path)
 
 
 def _password(name: str, given: str) -> str:

@@ -111,6 +111,36 @@ def _change_password(admin: Admin, shown: Shown) -> None:
     shown.note(admin.describe_user_scram_credentials(["carol"]))
 
 
+def test_delegation_tokens_show_no_secret(shown: Shown) -> None:
+    config = DELAY | {"delegation.token.secret.key": KEY_PASSWORD}
+    with Cluster(sasl={"alice": PASSWORD}, config=config) as cluster:
+        with Admin(**cluster.client_options()) as admin:
+            token = admin.create_delegation_token(renewers=["User:bob"])
+            shown.note(token, admin.describe_delegation_token(), token.credentials())
+            admin.renew_delegation_token(token.hmac)
+            worker: dict[str, Any] = {
+                "bootstrap_servers": cluster.bootstrap,
+                "security_protocol": "SASL_PLAINTEXT",
+                "auth": token.credentials(),
+            }
+            with Producer(**worker) as producer:
+                producer.send("orders", b"one").result(10)
+                shown.note(producer, producer.stats())
+            admin.expire_delegation_token(token)
+            late = Admin(**worker)
+            for refused in (lambda: admin.renew_delegation_token(token), late.start):
+                with pytest.raises(KafkaError) as caught:
+                    refused()
+                shown.texts += shown_by_error(caught.value)
+            late.close()
+            answer = admin.describe_configs([ConfigResource.broker(0)])
+            shown.note(admin, answer, *answer.values(), *cluster.requests())
+        (broker,) = cluster._cluster._brokers.values()
+        shown.texts += map(repr, (cluster, broker, broker.configs, broker.image))
+
+    shown.check(PASSWORD, KEY_PASSWORD, token.hmac.reveal())
+
+
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_clients_and_broker_whose_login_fails_show_no_secret(mechanism: str, shown: Shown) -> None:
     with Cluster(tls=True, sasl={"alice": "another"}, config=DELAY) as cluster:

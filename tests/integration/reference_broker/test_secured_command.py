@@ -69,7 +69,7 @@ def test_passwords_come_from_files_and_from_the_environment(
         (["--sasl", "al-ice"], "no variable of the environment can be for 'al-ice'"),
         (["--sasl", "a=canary", "--sasl", "a=canary"], "user 'a' is given twice"),
         (["--sasl", "a=@/no/such/file"], "cannot be read from '/no/such/file': No such file"),
-        (["--super-user", "alice"], "give the passwords of users by sasl="),
+        (["--super-user", "alice"], "passwords of users by sasl="),
         (
             ["--client-properties", "/no/such/folder/file"],
             "--client-properties: cannot write '/no/such/folder/file': No such file",

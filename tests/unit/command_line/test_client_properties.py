@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -21,6 +22,19 @@ def test_properties_are_read_back_as_they_were_written(
     write_client_properties(str(path), properties)
 
     assert parse_properties(path.read_text("ascii")) == properties
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "client.properties", tmp_path / "elsewhere"
+    elsewhere.write_text("kept")
+    path.symlink_to(elsewhere)
+
+    write_client_properties(str(path), {"a": "b"})
+
+    assert (path.read_text(), path.is_symlink()) == ("a=b\n", False)
+    assert elsewhere.read_text() == "kept"
+    assert sorted(tmp_path.iterdir()) == [path, elsewhere]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_characters_beyond_16_bits_are_written_as_by_java(tmp_path: Path) -> None:
