@@ -7,9 +7,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from pyk.clients.engine.connection import VersionedRequest
-from pyk.clients.engine.metadata import Node
-from pyk.clients.errors import KafkaError, error_for
-from pyk.protocol.errors import ErrorCode
+from pyk.clients.engine.metadata import Node, checked_node
+from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
+from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -70,8 +70,18 @@ class Coordinators:
         found = _coordinator_of(response, key)
         if found.error_code != ErrorCode.NONE:
             raise error_for(found.error_code, found.error_message)
-        self._client.pool.learn(Node(found.node_id, found.host, found.port))
+        self._client.pool.learn(_node_of(found))
         return found.node_id
+
+
+def _node_of(found: Coordinator) -> Node:
+    try:
+        node = checked_node(Node(found.node_id, found.host, found.port))
+    except MalformedMessageError as error:
+        raise MalformedResponseError(f"a coordinator that cannot be: {error}") from error
+    if node.node_id < 0:
+        raise MalformedResponseError(f"a coordinator cannot be broker {node.node_id}")
+    return node
 
 
 def _coordinator_of(response: FindCoordinatorResponse, key: str) -> Coordinator:

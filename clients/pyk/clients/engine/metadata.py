@@ -223,7 +223,7 @@ class MetadataImage:
         ``leaders`` are ``(leader id, leader epoch)`` by partition, ``nodes`` where those are
         (KIP-951). Raises :class:`MalformedMessageError` for an invalid address.
         """
-        all_nodes = {**self.nodes, **{node.node_id: _checked(node) for node in nodes}}
+        all_nodes = {**self.nodes, **{node.node_id: checked_node(node) for node in nodes}}
         topics = dict(self.topics)
         for topic_partition, (leader_id, leader_epoch) in leaders.items():
             known = self.partition(topic_partition)
@@ -260,12 +260,15 @@ def _nodes(brokers: list[MetadataResponseBroker]) -> dict[int, Node]:
         node = Node(broker.node_id, broker.host, broker.port, broker.rack)
         if node.node_id in nodes or node.node_id < 0:
             raise MalformedMessageError(f"metadata names broker {node.node_id} twice or below 0")
-        nodes[node.node_id] = _checked(node)
+        nodes[node.node_id] = checked_node(node)
     return nodes
 
 
-def _checked(node: Node) -> Node:
-    """Return a node with a valid address, which is safe to look up and to log."""
+def checked_node(node: Node) -> Node:
+    """Return a node with a valid address, which is safe to look up and to log.
+
+    Raises MalformedMessageError.
+    """
     for what, text in (("host", node.host), ("rack", node.rack or "")):
         if len(text) > HOST_MAX_LENGTH or not text.isprintable():
             raise MalformedMessageError(
