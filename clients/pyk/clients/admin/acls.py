@@ -211,7 +211,7 @@ def created_acls(
 ) -> dict[AclBinding, KafkaError | None]:
     """Return the outcome of each ACL; results come in the order of the request."""
     return {
-        binding: error_for(result.error_code, result.error_message) if result.error_code else None
+        binding: _outcome(response.api_key, result.error_code, result.error_message)
         for binding, result in zip(bindings, response.results, strict=False)
     }
 
@@ -230,8 +230,9 @@ def describe_acls_request(wanted: AclBindingFilter) -> DescribeAclsRequest:
 
 def described_acls(response: DescribeAclsResponse) -> list[AclBinding] | KafkaError:
     """Return the ACLs, sorted, or the error."""
-    if response.error_code != ErrorCode.NONE:
-        return error_for(response.error_code, response.error_message)
+    error = _outcome(response.api_key, response.error_code, response.error_message)
+    if error is not None:
+        return error
     return sorted(
         AclBinding(
             ResourcePattern(
@@ -273,16 +274,22 @@ def deleted_acls(
 ) -> dict[AclBindingFilter, list[AclBinding] | KafkaError]:
     """Return the ACLs that each filter deleted, sorted, or its first error; in order."""
     results = zip(filters, response.filter_results, strict=False)
-    return {wanted: _deleted(result) for wanted, result in results}
+    return {wanted: _deleted(response.api_key, result) for wanted, result in results}
 
 
-def _deleted(result: DeleteAclsFilterResult) -> list[AclBinding] | KafkaError:
+def _deleted(api_key: int, result: DeleteAclsFilterResult) -> list[AclBinding] | KafkaError:
     outcomes = [(result.error_code, result.error_message)]
     outcomes += [(one.error_code, one.error_message) for one in result.matching_acls]
     for code, message in outcomes:
-        if code != ErrorCode.NONE:
-            return error_for(code, message)
+        if (error := _outcome(api_key, code, message)) is not None:
+            return error
     return sorted(map(_matching, result.matching_acls))
+
+
+def _outcome(api_key: int, error_code: int, message: str | None) -> KafkaError | None:
+    if error_code == ErrorCode.NONE:
+        return None
+    return error_for(error_code, message, api_key=api_key)
 
 
 def _matching(acl: DeleteAclsMatchingAcl) -> AclBinding:

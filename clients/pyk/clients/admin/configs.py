@@ -137,7 +137,9 @@ def described_configs(
     for result in response.results:
         resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
         if result.error_code != ErrorCode.NONE:
-            described[resource] = _error(resource, result.error_code, result.error_message)
+            described[resource] = _error(
+                response.api_key, resource, result.error_code, result.error_message
+            )
         else:
             described[resource] = {entry.name: _entry(entry) for entry in result.configs}
     return described
@@ -184,11 +186,17 @@ def altered_configs(
     altered: dict[ConfigResource, KafkaError | None] = {}
     for one in response.responses:
         resource = ConfigResource(ConfigResourceType(one.resource_type), one.resource_name)
-        is_done = one.error_code == ErrorCode.NONE
-        altered[resource] = None if is_done else _error(resource, one.error_code, one.error_message)
+        altered[resource] = None
+        if one.error_code != ErrorCode.NONE:
+            altered[resource] = _error(
+                response.api_key, resource, one.error_code, one.error_message
+            )
     return altered
 
 
-def _error(resource: ConfigResource, error_code: int, message: str | None) -> KafkaError:
+def _error(
+    api_key: int, resource: ConfigResource, error_code: int, message: str | None
+) -> KafkaError:
     is_topic = resource.type is ConfigResourceType.TOPIC
-    return error_for(error_code, message, topic=resource.name if is_topic else None)
+    topic = resource.name if is_topic else None
+    return error_for(error_code, message, topic=topic, api_key=api_key)

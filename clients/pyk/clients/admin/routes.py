@@ -21,6 +21,7 @@ from pyk.clients.errors import (
     error_for,
 )
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 # A new topic is not known to every broker at once. One that is still unknown after this many
@@ -181,7 +182,7 @@ class ToLeaders:
         topic = self._client.metadata.topic(item.topic)
         partition = self._client.metadata.partition(item)
         if topic is not None and topic.error_code != ErrorCode.NONE:
-            return error_for(topic.error_code, topic=item.topic)
+            return error_for(topic.error_code, topic=item.topic, api_key=ApiKey.METADATA)
         if partition is None:
             return UnknownTopicOrPartitionError(
                 f"topic {item.topic!r} has no partition {item.partition}",

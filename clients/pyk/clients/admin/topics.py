@@ -8,6 +8,7 @@ from uuid import UUID
 import attrs
 
 from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.create_partitions import (
@@ -149,7 +150,12 @@ def created_topics(response: CreateTopicsResponse) -> dict[str, CreatedTopic | K
 
 def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
     if topic.error_code != ErrorCode.NONE:
-        return error_for(topic.error_code, topic.error_message, topic=topic.name)
+        return error_for(
+            topic.error_code,
+            topic.error_message,
+            topic=topic.name,
+            api_key=ApiKey.CREATE_TOPICS,
+        )
     return CreatedTopic(
         name=topic.name,
         topic_id=_known(topic.topic_id),
@@ -171,7 +177,7 @@ def delete_topics_request(
 def deleted_topics(response: DeleteTopicsResponse) -> dict[str, KafkaError | None]:
     """Return the outcome of each topic by name."""
     return {
-        topic.name: _outcome(topic.error_code, topic.error_message, topic.name)
+        topic.name: _outcome(response.api_key, topic.error_code, topic.error_message, topic.name)
         for topic in response.responses
         if topic.name is not None
     }
@@ -193,7 +199,7 @@ def create_partitions_request(
 def created_partitions(response: CreatePartitionsResponse) -> dict[str, KafkaError | None]:
     """Return the outcome of each topic by name."""
     return {
-        topic.name: _outcome(topic.error_code, topic.error_message, topic.name)
+        topic.name: _outcome(response.api_key, topic.error_code, topic.error_message, topic.name)
         for topic in response.results
     }
 
@@ -216,7 +222,7 @@ def topic_descriptions(response: MetadataResponse) -> dict[str, TopicDescription
 
 def _described(topic: MetadataResponseTopic) -> TopicDescription | KafkaError:
     if topic.error_code != ErrorCode.NONE:
-        return error_for(topic.error_code, topic=topic.name)
+        return error_for(topic.error_code, topic=topic.name, api_key=ApiKey.METADATA)
     partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
     return TopicDescription(
         name=topic.name or "",
@@ -240,5 +246,7 @@ def _known(topic_id: UUID) -> UUID | None:
     return None if topic_id == ZERO_UUID else topic_id
 
 
-def _outcome(error_code: int, message: str | None, topic: str) -> KafkaError | None:
-    return None if error_code == ErrorCode.NONE else error_for(error_code, message, topic=topic)
+def _outcome(api_key: int, error_code: int, message: str | None, topic: str) -> KafkaError | None:
+    if error_code == ErrorCode.NONE:
+        return None
+    return error_for(error_code, message, topic=topic, api_key=api_key)

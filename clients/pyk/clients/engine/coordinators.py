@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.metadata import Node, checked_node
 from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.messages.find_coordinator import (
     Coordinator,
@@ -69,7 +70,7 @@ class Coordinators:
         )
         found = _coordinator_of(response, key)
         if found.error_code != ErrorCode.NONE:
-            raise error_for(found.error_code, found.error_message)
+            raise _refusal(found, kind, key)
         self._client.pool.learn(_node_of(found))
         return found.node_id
 
@@ -82,6 +83,15 @@ def _node_of(found: Coordinator) -> Node:
     if node.node_id < 0:
         raise MalformedResponseError(f"a coordinator cannot be broker {node.node_id}")
     return node
+
+
+def _refusal(found: Coordinator, kind: CoordinatorType, key: str) -> KafkaError:
+    error = error_for(found.error_code, found.error_message, api_key=ApiKey.FIND_COORDINATOR)
+    if kind is CoordinatorType.GROUP:
+        error.group_id = key
+    else:
+        error.args = (f"{error.args[0]} (transactional id {key!r})",)
+    return error
 
 
 def _coordinator_of(response: FindCoordinatorResponse, key: str) -> Coordinator:

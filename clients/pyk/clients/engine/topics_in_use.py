@@ -10,6 +10,7 @@ from pyk.clients.engine.metadata_keeper import MetadataKeeper
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, error_for
 from pyk.clients.errors.base import copy_to_raise
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 
@@ -68,7 +69,9 @@ class TopicsInUse:
                 topic = image.topic(name)
                 if topic is not None and topic.error_code == ErrorCode.NONE:
                     return topic
-                error = error_for(topic.error_code, topic=name) if topic is not None else None
+                error = None
+                if topic is not None:
+                    error = error_for(topic.error_code, topic=name, api_key=ApiKey.METADATA)
                 if error is not None:
                     if not error.retriable and keeper.answers > answers:
                         raise error

@@ -146,6 +146,7 @@ from pyk.clients.errors.group import (
     UnstableOffsetCommitError,
     UnsupportedAssignorError,
 )
+from pyk.clients.errors.needed_acls import needed_acl
 from pyk.clients.errors.partition import (
     CorruptRecordError,
     FencedLeaderEpochError,
@@ -397,6 +398,10 @@ __all__ = [
 ]
 
 
+INTERNALS = "Request Request("
+"""How Apache Kafka begins a message that prints its objects and nothing for users."""
+
+
 class UnknownCodeError(BrokerError):
     """A code that this release does not know: from a newer broker, or one that is not Kafka."""
 
@@ -409,15 +414,21 @@ def error_for(
     partition: int | None = None,
     group_id: str | None = None,
     node_id: int | None = None,
+    api_key: int | None = None,
 ) -> BrokerError:
     """Return the error of a code that a broker answered, to be raised or kept; never for code 0.
 
-    ``message`` is the broker's own, where it sent one.
+    ``message`` is the broker's own, where it sent one; ``api_key`` is that of the request.
     """
     if code == ErrorCode.NONE:
         raise ValueError("code 0 is not an error")
     known = BrokerError.by_code.get(code)
-    meaning = _shown(message) if message else _meaning(known or UnknownCodeError)
+    if not message or message.startswith(INTERNALS):
+        meaning = _meaning(known or UnknownCodeError)
+    else:
+        meaning = _shown(message)
+    if needed := needed_acl(api_key, code):
+        meaning = f"{meaning.rstrip('.')}; {needed}"
     text = f"{ErrorCode(code).name} ({code}): {meaning}"
     error = (known or UnknownCodeError)(
         text, topic=topic, partition=partition, group_id=group_id, node_id=node_id

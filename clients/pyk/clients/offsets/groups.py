@@ -131,7 +131,7 @@ def fetched_offsets(
     """Return the offsets that a group committed, None where it has not; raise an error of all."""
     error_code = response.error_code or next((g.error_code for g in response.groups), 0)
     if error_code != ErrorCode.NONE:
-        raise error_for(error_code, group_id=group_id)
+        raise error_for(error_code, group_id=group_id, api_key=response.api_key)
     topics: list[Any] = list(response.topics)  # up to version 7
     for group in response.groups:
         topics += group.topics
@@ -170,5 +170,5 @@ def deleted_offsets(
 ) -> dict[TopicPartition, KafkaError | None]:
     """Return the outcome of each partition; raise an error that concerns all of them."""
     if response.error_code != ErrorCode.NONE:
-        raise error_for(response.error_code, group_id=group_id)
+        raise error_for(response.error_code, group_id=group_id, api_key=response.api_key)
     return read_partitions(response.topics, lambda _: None)

@@ -35,6 +35,7 @@ from pyk.clients.errors import (
     error_for,
 )
 from pyk.clients.errors.base import copy_to_raise
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 CODES = [code for code in ErrorCode if code != ErrorCode.NONE]
@@ -159,6 +160,37 @@ def test_an_error_names_its_topic_partition_and_node_once() -> None:
         "no topic 'orders' at node 1", topic="orders", node_id=1
     )
     assert str(spelled_out) == "no topic 'orders' at node 1"
+
+
+@pytest.mark.parametrize(
+    ("api_key", "code", "needed"),
+    [
+        (ApiKey.PRODUCE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "WRITE"),
+        (ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "READ"),
+        (ApiKey.TXN_OFFSET_COMMIT, ErrorCode.GROUP_AUTHORIZATION_FAILED, "READ"),
+        (ApiKey.END_TXN, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "WRITE"),
+    ],
+)
+def test_a_refusal_names_the_acl_that_the_request_needs(
+    api_key: ApiKey, code: ErrorCode, needed: str
+) -> None:
+    assert str(error_for(code, "Refused.", api_key=api_key)).endswith(
+        f": Refused; it needs an ACL for {needed}"
+    )
+
+
+def test_the_inner_objects_of_a_broker_are_not_shown() -> None:
+    message = "Request Request(processor=2, session=Session@9973851) needs ALTER permission."
+
+    error = error_for(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, message)
+
+    assert "Session" not in str(error)
+
+
+def test_an_error_of_something_else_names_no_acl() -> None:
+    error = error_for(ErrorCode.NOT_LEADER_OR_FOLLOWER, api_key=ApiKey.PRODUCE)
+
+    assert "ACL" not in str(error)
 
 
 def test_the_words_of_a_broker_are_kept_short_and_harmless() -> None:

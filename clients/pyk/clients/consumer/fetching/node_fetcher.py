@@ -31,6 +31,7 @@ from pyk.clients.engine.client import Client
 from pyk.clients.engine.node_connection import Lane
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchResponse, PartitionData
 from pyk.protocol.records.cursor import FetchedRecords
@@ -331,7 +332,9 @@ class NodeFetcher:
                 return  # it lags: the leader knows better
             self._out_of_range(assigned, asked.offset, now)
             return
-        error = error_for(code, topic=partition.topic, partition=partition.partition)
+        error = error_for(
+            code, topic=partition.topic, partition=partition.partition, api_key=ApiKey.FETCH
+        )
         self._positions.failed(assigned, assigned.version, error, now)
         if decision is FetchErrorAction.REFRESH:
             self._client.metadata_keeper.request_update()

@@ -15,6 +15,7 @@ from pyk.clients.engine.metadata import MetadataImage, TopicMetadata, leaderless
 from pyk.clients.errors import KafkaError, UnknownTopicOrPartitionError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 # A broker that has just started knows no topic for a moment.
@@ -132,5 +133,5 @@ def _error(topic: TopicMetadata | None) -> KafkaError | None:
             f"{' any more' if topic.partitions else ': is its name right?'}",
             topic=topic.name,
         )
-    error = error_for(topic.error_code, topic=topic.name)
+    error = error_for(topic.error_code, topic=topic.name, api_key=ApiKey.METADATA)
     return None if error.retriable else error

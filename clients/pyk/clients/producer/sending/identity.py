@@ -166,7 +166,7 @@ class IdempotentIdentity:
 
     def _answered(self, response: InitProducerIdResponse) -> None:
         if response.error_code != ErrorCode.NONE:
-            raise error_for(response.error_code)
+            raise error_for(response.error_code, api_key=response.api_key)
         if response.producer_id < 0 or response.producer_epoch < 0:
             raise MalformedResponseError(
                 f"a broker gave out producer id {response.producer_id}, "

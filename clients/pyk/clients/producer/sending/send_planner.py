@@ -37,6 +37,7 @@ from pyk.clients.producer.sending.plan import Plan, ResponseEffects, new_effects
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall, new_call
 from pyk.clients.producer.sending.produce_template import ProduceTerms
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 
@@ -420,6 +421,7 @@ class SendPlanner:
                 topic=batch.topic,
                 partition=batch.partition,
                 node_id=node_id,
+                api_key=ApiKey.PRODUCE,
             )
             effects.needs_metadata |= code.refresh
         if answer.current_leader.leader_id >= 0:

@@ -96,7 +96,9 @@ class CoordinatorCall:
                 f"{self.transactional_id!r} is more than the brokers allow: lower it, or raise "
                 "their transaction.max.timeout.ms"
             )
-        error = error_for(at.code, topic=at.topic, partition=at.partition)
+        error = error_for(
+            at.code, topic=at.topic, partition=at.partition, api_key=self.message.api_key
+        )
         error.group_id = self.group_id
         error.args = (f"{self.request.value}: {error.args[0]}{self._hint(at.code)}",)
         return error

@@ -66,6 +66,7 @@ from pyk.clients.consumer.group.membership import MetadataNeeds, Standing
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import AuthorizationError, KafkaError, MalformedResponseError, error_for
 from pyk.clients.offsets import Identity
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.heartbeat import HeartbeatResponse
 from pyk.protocol.messages.join_group import JoinGroupResponse
@@ -466,7 +467,8 @@ class ClassicMembership:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
         else:
-            self._fail(error_for(code, group_id=self._options.group_id))
+            group_id = self._options.group_id
+            self._fail(error_for(code, group_id=group_id, api_key=ApiKey.JOIN_GROUP))
 
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)

@@ -1,0 +1,47 @@
+"""The ACLs that the requests of clients need, so that an error can say which one is missing.
+
+As Kafka's documentation lists them ("Authorization and ACLs", "Protocols"). READ, WRITE, DELETE and
+ALTER allow DESCRIBE as well.
+"""
+
+from __future__ import annotations
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+
+_TOPIC = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+_GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED
+_CLUSTER = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+_TRANSACTIONAL_ID = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+_NEEDED: dict[int, dict[int, str]] = {
+    ApiKey.PRODUCE: {_TOPIC: "WRITE", _TRANSACTIONAL_ID: "WRITE"},
+    ApiKey.FETCH: {_TOPIC: "READ"},
+    ApiKey.METADATA: {_TOPIC: "DESCRIBE"},
+    ApiKey.FIND_COORDINATOR: {_GROUP: "DESCRIBE or READ", _TRANSACTIONAL_ID: "DESCRIBE or WRITE"},
+    ApiKey.JOIN_GROUP: {_GROUP: "READ"},
+    ApiKey.OFFSET_FETCH: {_GROUP: "DESCRIBE or READ"},
+    ApiKey.OFFSET_DELETE: {_GROUP: "DELETE"},
+    ApiKey.INIT_PRODUCER_ID: {
+        _CLUSTER: "IDEMPOTENT_WRITE, or WRITE on any topic",
+        _TRANSACTIONAL_ID: "WRITE",
+    },
+    ApiKey.ADD_PARTITIONS_TO_TXN: {_TOPIC: "WRITE", _TRANSACTIONAL_ID: "WRITE"},
+    ApiKey.ADD_OFFSETS_TO_TXN: {_GROUP: "READ", _TRANSACTIONAL_ID: "WRITE"},
+    ApiKey.TXN_OFFSET_COMMIT: {_TOPIC: "READ", _GROUP: "READ", _TRANSACTIONAL_ID: "WRITE"},
+    ApiKey.END_TXN: {_TRANSACTIONAL_ID: "WRITE"},
+    ApiKey.CREATE_TOPICS: {_TOPIC: "CREATE on it or on the cluster"},
+    ApiKey.DELETE_TOPICS: {_TOPIC: "DELETE"},
+    ApiKey.CREATE_PARTITIONS: {_TOPIC: "ALTER"},
+    ApiKey.DESCRIBE_CONFIGS: dict.fromkeys((_TOPIC, _GROUP, _CLUSTER), "DESCRIBE_CONFIGS"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: dict.fromkeys((_TOPIC, _GROUP, _CLUSTER), "ALTER_CONFIGS"),
+    ApiKey.DESCRIBE_ACLS: {_CLUSTER: "DESCRIBE on the cluster"},
+    ApiKey.CREATE_ACLS: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.DELETE_ACLS: {_CLUSTER: "ALTER on the cluster"},
+}
+
+
+def needed_acl(api_key: int | None, code: int) -> str:
+    """Return the half of a sentence that names the missing ACL, empty if it is not known."""
+    needed = None if api_key is None else _NEEDED.get(api_key, {}).get(code)
+    return "" if needed is None else f"it needs an ACL for {needed}"
