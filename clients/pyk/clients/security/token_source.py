@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -58,6 +59,7 @@ class TokenSource:
         self._clock = clock
         self._random = random
         self._wait = wait
+        self._process = os.getpid()
         self._lock = threading.Lock()
         """Guards ``_held`` and ``_coming``."""
         self._held: HeldToken | None = None
@@ -95,12 +97,14 @@ class TokenSource:
 
     def forget(self, value: Secret) -> None:
         """Do not use a token again, because a broker has refused it."""
+        self._notice_fork()
         with self._lock:
             if self._held is not None and self._held.value == value:
                 self._held = None
 
     def _begin(self) -> tuple[HeldToken | None, Future[HeldToken | TokenError] | None, bool]:
         """Return the token in use, the next one where it is due, and whether to fetch that."""
+        self._notice_fork()
         with self._lock:
             held = self._held
             if held is not None and self._now() < held.refresh_at:
@@ -108,6 +112,11 @@ class TokenSource:
             is_mine = self._coming is None
             self._coming = self._coming or Future()
             return held, self._coming, is_mine
+
+    def _notice_fork(self) -> None:
+        """Give up what a thread of the parent process was doing when this one was forked."""
+        if self._process != os.getpid():
+            self._process, self._lock, self._coming = os.getpid(), threading.Lock(), None
 
     def _complete(self, coming: Future[HeldToken | TokenError], held: HeldToken | None) -> None:
         """Fetch the next token for all that wait for it."""

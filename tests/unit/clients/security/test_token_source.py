@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -162,6 +163,26 @@ def test_all_that_need_a_token_share_one_fetch() -> None:
 
     assert tokens == ["token1"] * 6
     assert provider.asked == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent() -> None:
+    provider, is_asked, may_answer = Provider(), threading.Event(), threading.Event()
+    source = source_of(provider, FakeClock())
+    provider.when_asked = lambda: (is_asked.set(), may_answer.wait(30))
+    thread = threading.Thread(target=source.token)
+    thread.start()
+    is_asked.wait(30)
+
+    child = os.fork()
+    if child == 0:
+        provider.when_asked = lambda: None
+        os._exit(0 if source.token().reveal() == "token1" else 1)
+    may_answer.set()
+    thread.join(30)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 async def test_logins_on_an_event_loop_share_one_fetch_and_one_thread() -> None:
