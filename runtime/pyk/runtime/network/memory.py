@@ -39,7 +39,6 @@ LOCALHOST = "localhost"
 FIRST_FREE_PORT = 49152
 # How often a SYN that is not answered is sent again: what Linux (since 6.5) and macOS begin with.
 SYN_RETRY_SECONDS = 1.0
-NO_TLS = "this network is in memory and has no TLS"
 NO_PROXY = "this network is in memory and has no proxies"
 OTHER_LOOP = (
     "this network is in memory and works within one event loop; a blocking client has a loop of "
@@ -146,10 +145,8 @@ class MemoryHost:
     ) -> asyncio.BufferedProtocol:
         """Connect from this host. While no packet gets through, TCP tries again, and this waits.
 
-        There are no TLS and no proxies in memory: a connection that needs them is refused.
+        There are no proxies in memory: a connection that needs one is refused.
         """
-        if tls is not None:
-            raise OSError(NO_TLS)
         if tunnel is not None:
             raise OSError(NO_PROXY)
         end, listeners = (address.host, address.port), self._network._listeners
@@ -164,10 +161,17 @@ class MemoryHost:
             raise ConnectionRefusedError(f"nothing listens on {address}")
         while seconds := listeners[end].gate.wait():  # noqa: ASYNC110 - as above
             await asyncio.sleep(seconds)  # in the backlog
-        client, server = factory(), listeners[end].accept()
-        near, far = self._network._join(client, server, there, back, end)
+        server = listeners[end].accept()
+        client = factory()
+        shaken, wire = _encrypted(client, tls)
+        near, far = self._network._join(wire, server, there, back, end)
         server.connection_made(far)
-        client.connection_made(near)
+        wire.connection_made(near)
+        try:
+            await shaken
+        except BaseException:
+            near.abort()
+            raise
         return client
 
     async def listen(
@@ -178,15 +182,13 @@ class MemoryHost:
         tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
     ) -> MemoryListener:
-        """Accept connections at this host; there is no TLS in memory."""
-        if tls is not None:
-            raise OSError(NO_TLS)
+        """Accept connections at this host."""
         listeners = self._network._listeners
         end = (host, port or next(self._network._free_ports))
         if end in listeners:
             raise OSError(f"port {port} of {host} is taken")
         listener = listeners[end] = MemoryListener(
-            self.name, factory, end, lambda: listeners.pop(end, None), gate
+            self.name, factory, end, lambda: listeners.pop(end, None), gate, tls=tls
         )
         return listener
 
@@ -201,11 +203,14 @@ class MemoryListener:
         end: tuple[str, int],
         when_closed: Callable[[], object],
         gate: AcceptGate,
+        *,
+        tls: ServerTls | None,
     ) -> None:
         self.host = host
         """The name of the host that it is at."""
         self.gate = gate
         self._factory = factory
+        self._tls = tls
         self.loop = asyncio.get_running_loop()
         self.port = end[1]
         self._end = end
@@ -214,10 +219,30 @@ class MemoryListener:
     def accept(self) -> asyncio.BufferedProtocol:
         """Return the protocol of a new connection."""
         seconds = self.gate.enter(self._end[0])
-        return self._factory() if seconds is None else _Refused(seconds)
+        if seconds is not None:
+            return _Refused(seconds)
+        if self._tls is None:
+            return self._factory()
+        from pyk.runtime.network.memory_tls import server_end
+
+        return server_end(self._factory(), self._tls())
 
     async def close(self) -> None:
         self._when_closed()
+
+
+def _encrypted(
+    client: asyncio.BufferedProtocol, tls: ClientTls | None
+) -> tuple[asyncio.Future[None], asyncio.BufferedProtocol]:
+    """Return when the handshake of a client is over, and what is connected for it."""
+    shaken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    if tls is None:
+        shaken.set_result(None)
+        return shaken, client
+    from pyk.runtime.network.memory_tls import client_end
+
+    tls.begun()
+    return shaken, client_end(client, tls, shaken)
 
 
 class _Refused(asyncio.BufferedProtocol):

@@ -69,6 +69,10 @@ class MemoryTransport(asyncio.Transport):
     def abort(self) -> None:
         self.close()
 
+    def _force_close(self, error: Exception | None) -> None:
+        """End a connection whose TLS has failed; asyncio calls it so."""
+        self.close()
+
     def pause_reading(self) -> None:
         self._is_reading = False
 
