@@ -173,6 +173,42 @@ async def test_nobody_becomes_another_user_or_another_mechanism_later(
         assert await is_served(cluster)
 
 
+async def test_a_login_among_requests_that_are_sent_at_once_mixes_up_nothing() -> None:
+    config = QUICK | {"connections.max.reauth.ms": "60000"}
+    async with AsyncCluster(sasl=USERS, config=config) as cluster:
+        async with RawClient(cluster.bootstrap) as client:
+            await log_in_by_plain(client, "alice", "secret")
+
+            for request in (
+                MetadataRequest(),
+                SaslHandshakeRequest(mechanism="PLAIN"),
+                SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret"),
+                MetadataRequest(),
+            ):
+                client.send(request)
+            answers = [await client.receive() for _ in range(4)]
+
+        assert answers[0].brokers == answers[3].brokers != []
+        assert (answers[1].error_code, answers[2].error_code) == (0, 0)
+        assert answers[2].session_lifetime_ms == 60_000
+
+
+async def test_requests_behind_a_login_that_fails_the_second_time_are_not_served() -> None:
+    config = QUICK | {"connections.max.reauth.ms": "60000"}
+    async with (
+        AsyncCluster(sasl=USERS, config=config) as cluster,
+        RawClient(cluster.bootstrap) as client,
+    ):
+        await log_in_by_plain(client, "alice", "secret")
+        client.send(SaslHandshakeRequest(mechanism="PLAIN"))
+        client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"))
+        client.send(MetadataRequest())
+
+        assert (await client.receive()).error_code == ErrorCode.NONE
+        assert (await client.receive()).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        assert await client.is_cut_off()
+
+
 async def test_many_failing_logins_do_not_hold_others_up(cluster: AsyncCluster) -> None:
     async def fail() -> Any:
         async with RawClient(cluster.bootstrap) as client:
