@@ -7,6 +7,7 @@ one; the others wait for that. While the old token is valid, a failure to replac
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 # How long a token is used after an attempt to replace it failed.
 REFRESH_BACKOFF = 10.0
+# How long a login waits for the next token while the old one is valid.
+PATIENCE = 2.0
 
 
 @attrs.frozen
@@ -40,7 +43,8 @@ class HeldToken:
 class TokenSource:
     """The tokens that ``fetch`` returns, each until shortly before its end.
 
-    It may be called from any thread. ``wait`` takes seconds.
+    It may be called from any thread. ``wait`` takes seconds. A login on an event loop waits
+    ``patience`` seconds for the next token while the old one is valid.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class TokenSource:
         clock: Clock,
         random: random.Random,
         wait: Callable[[float], object],
+        patience: float = PATIENCE,
     ) -> None:
         self._fetch = fetch
         self._window = window
@@ -59,6 +64,7 @@ class TokenSource:
         self._clock = clock
         self._random = random
         self._wait = wait
+        self._patience = patience
         self._process = os.getpid()
         self._lock = threading.Lock()
         """Guards ``_held`` and ``_coming``."""
@@ -80,20 +86,26 @@ class TokenSource:
     async def token_on_loop(self) -> Secret:
         """Return the same without blocking an event loop.
 
-        Only the fetch takes a thread. Waiting takes none: names of brokers are looked up by
-        threads of the same pool, and must not wait for a provider that does not answer.
+        The fetch has a thread of its own, not one of the loop's: those look up names of brokers,
+        and the end of a program waits for them.
         """
         held, coming, is_mine = self._begin()
         if coming is None:
             return _value_of(held)
         if is_mine:
-            try:
-                asyncio.get_running_loop().run_in_executor(None, self._complete, coming, held)
-            except RuntimeError:  # no thread can be started any more
-                self._finish(coming, TokenError("no token: the program is ending"))
-        waiting: asyncio.Future[HeldToken | TokenError] = asyncio.wrap_future(coming)
-        # A login that gives up must not take the token from the others.
-        return _value_of(await asyncio.shield(waiting))
+            self._complete_in_thread(coming, held)
+        is_valid = held is not None and self._now() < held.expires_at
+        try:
+            async with asyncio.timeout(self._patience if is_valid else None):
+                return _value_of(await _told_on_loop(coming))
+        except TimeoutError:
+            # A session would be lost if its renewal waited for a provider that does not answer.
+            return _value_of(held)
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether the next token is being fetched."""
+        return self._coming is not None
 
     def forget(self, value: Secret) -> None:
         """Do not use a token again, because a broker has refused it."""
@@ -127,6 +139,17 @@ class TokenSource:
             outcome = error
         finally:
             self._finish(coming, outcome)
+
+    def _complete_in_thread(
+        self, coming: Future[HeldToken | TokenError], held: HeldToken | None
+    ) -> None:
+        thread = threading.Thread(
+            target=self._complete, args=(coming, held), name="pyk-token", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            self._finish(coming, TokenError("no token: no thread can be started"))
 
     def _finish(
         self, coming: Future[HeldToken | TokenError], outcome: HeldToken | TokenError
@@ -178,3 +201,20 @@ def _value_of(outcome: HeldToken | TokenError | None) -> Secret:
     if isinstance(outcome, HeldToken):
         return outcome.value
     raise CredentialsError(str(outcome))
+
+
+def _told_on_loop(coming: Future[HeldToken | TokenError]) -> asyncio.Future[HeldToken | TokenError]:
+    """Return a future of this loop for the same; if it is cancelled, the other one is not."""
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[HeldToken | TokenError] = loop.create_future()
+
+    def tell(outcome: HeldToken | TokenError) -> None:
+        if not told.done():
+            told.set_result(outcome)
+
+    def when_done(done: Future[HeldToken | TokenError]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has been closed, so nobody waits
+            loop.call_soon_threadsafe(tell, done.result())
+
+    coming.add_done_callback(when_done)
+    return told

@@ -54,16 +54,15 @@ class Provider:
         return Token(Secret(f"token{self.given}"), self.lifetime)
 
 
-def source_of(
-    provider: Provider, clock: FakeClock, window: RefreshWindow | None = None
-) -> TokenSource:
+def source_of(provider: Provider, clock: FakeClock, *, patience: float = 30.0) -> TokenSource:
     return TokenSource(
         provider.fetch,
-        window or RefreshWindow(jitter=0),
+        RefreshWindow(jitter=0),
         Retries(),
         clock=clock,
         random=random.Random(1),
         wait=clock.wait,
+        patience=patience,
     )
 
 
@@ -213,6 +212,40 @@ async def test_a_login_that_gives_up_takes_the_token_from_nobody() -> None:
 
     assert (await second).reveal() == "token1"
     assert provider.asked == 1
+
+
+async def test_a_login_does_not_wait_long_while_the_old_token_is_valid() -> None:
+    provider, clock, may_answer = Provider(), FakeClock(), threading.Event()
+    source = source_of(provider, clock, patience=0.01)
+    await source.token_on_loop()
+    clock.seconds += 0.9 * HOUR
+    provider.when_asked = lambda: may_answer.wait(30)
+
+    tokens = [(await source.token_on_loop()).reveal() for _ in range(2)]
+    may_answer.set()
+    while source.is_fetching:
+        await asyncio.sleep(0)
+
+    assert tokens == ["token1", "token1"]
+    assert (await source.token_on_loop()).reveal() == "token2"
+    assert provider.asked == 2
+
+
+def test_a_loop_that_was_closed_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    provider, may_answer = Provider(), threading.Event()
+    provider.when_asked = lambda: may_answer.wait(30)
+    source = source_of(provider, FakeClock())
+
+    async def give_up() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await source.token_on_loop()
+
+    asyncio.run(give_up())
+    may_answer.set()
+
+    assert source.token().reveal() == "token1"
+    assert caplog.records == []
 
 
 async def test_a_refusal_reaches_logins_on_an_event_loop() -> None:
