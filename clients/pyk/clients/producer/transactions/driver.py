@@ -365,7 +365,8 @@ class TransactionDriver:
             try:
                 identity = await tell_end(self._requester, state, is_commit=is_commit)
             except RefusedCall as refused:
-                raise state.failed(refused.error, refused.meaning) from refused.error.__cause__
+                failed = state.failed(refused.error, refused.meaning)
+                raise failed from failed.__cause__
         self.end.settle(TransactionOutcome.COMMITTED if is_commit else TransactionOutcome.ABORTED)
         state.ended(identity)
         self._refuse_records()
@@ -381,7 +382,8 @@ class TransactionDriver:
         except RefusedCall as refused:
             if refused.meaning is Meaning.ABORT and not self._is_present(contents):
                 raise StoppedCall from refused  # it is being aborted anyway
-            raise self.state.failed(refused.error, refused.meaning) from refused.error.__cause__
+            failed = self.state.failed(refused.error, refused.meaning)
+            raise failed from failed.__cause__
 
     def _prepared_transaction(self) -> PreparedTransaction:
         state, identity = self.state, self.state.identity
