@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from support import apache_kafka
+from support.acl_matrix import brokers
 from support.acl_matrix.answers import differences
-from support.acl_matrix.brokers import ApacheKafkaOfMatrix
 from support.acl_matrix.golden import kept_answers
 from support.acl_matrix.running import answers_of
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.conformance
 def test_apache_kafka_answers_as_it_is_written_down() -> None:
     if why := apache_kafka.missing():
         pytest.skip(why)
-    with ApacheKafkaOfMatrix() as kafka:
+    with brokers.apache_kafka() as kafka:
         found = asyncio.run(answers_of(kafka.sasl_bootstrap))
 
     assert sum(map(len, found.values())) > 9000

@@ -1,10 +1,13 @@
-"""Clients raise while Apache Kafka's authorizer denies access, and work once it is allowed."""
+"""Clients raise at once while ACLs deny them access, and work by themselves once they have it."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import attrs
 import pytest
 
 from pyk.clients import (
@@ -13,12 +16,20 @@ from pyk.clients import (
     AclBinding,
     AclBindingFilter,
     AclOperation,
-    AclPermissionType,
     Admin,
+    AlterConfig,
+    AsyncConsumer,
+    AsyncProducer,
+    AuthorizationError,
+    ClusterAuthorizationFailedError,
+    ConfigResource,
     Consumer,
+    GroupAuthorizationFailedError,
     InvalidRequestError,
     NewTopic,
+    OffsetSpec,
     PatternType,
+    Plain,
     Producer,
     ResourcePattern,
     ResourcePatternFilter,
@@ -26,112 +37,481 @@ from pyk.clients import (
     SeveralErrors,
     TopicAuthorizationFailedError,
     TopicPartition,
+    TransactionAbortableError,
+    TransactionalIdAuthorizationFailedError,
 )
 from support import apache_kafka
-from support.apache_kafka import ApacheKafka
+from support.guarded_brokers import (
+    PASSWORD,
+    GuardedApacheKafka,
+    GuardedReferenceBroker,
+    guarded_config,
+)
 from support.real_time import eventually
 
-pytestmark = pytest.mark.conformance
+TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
+READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
+AT_ONCE = 10.0
+"""Seconds that a refusal takes at most, on a busy machine: far less than any timeout."""
 
-TOPIC = "guarded"
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "true",
+USERS = [f"user{number}" for number in range(40)]
+_free_users = itertools.cycle(USERS)
+
+
+@pytest.fixture(
+    scope="module",
+    params=["reference", pytest.param("apache", marks=pytest.mark.conformance)],
+)
+def guarded(request: pytest.FixtureRequest) -> Iterator[Any]:
+    config = guarded_config(USERS) | {"auto.create.topics.enable": "false"}
+    if request.param == "reference":
+        with GuardedReferenceBroker(config) as reference:
+            yield reference
+        return
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    with GuardedApacheKafka(config) as real:
+        yield real
+
+
+@pytest.fixture
+def admin(guarded: Any) -> Iterator[Admin]:
+    with Admin(guarded.bootstrap) as client:
+        yield client
+
+
+@attrs.frozen
+class User:
+    """A user who may do nothing yet."""
+
+    name: str
+    options: dict[str, Any]
+    _admin: Admin
+
+    def may(self, operation: AclOperation, kind: ResourceType, name: str) -> None:
+        self._admin.create_acls([self._acl(operation, kind, name)])
+
+    def may_no_more(self, operation: AclOperation, kind: ResourceType, name: str) -> None:
+        self._admin.delete_acls([self._acl(operation, kind, name)])
+
+    def _acl(self, operation: AclOperation, kind: ResourceType, name: str) -> AclBinding:
+        entry = AccessControlEntry(f"User:{self.name}", operation)
+        return AclBinding(ResourcePattern(kind, name), entry)
+
+
+@pytest.fixture
+def user(guarded: Any, admin: Admin) -> User:
+    """A user of its own for each test."""
+    name = next(_free_users)
+    options = {
+        "bootstrap_servers": guarded.sasl_bootstrap,
+        "security_protocol": "SASL_PLAINTEXT",
+        "auth": Plain(name, PASSWORD),
+    }
+    return User(name, options, admin)
+
+
+@pytest.fixture
+def topic(admin: Admin, user: User, request: pytest.FixtureRequest) -> str:
+    name = f"{request.node.originalname}-{user.name}"[-200:]
+    admin.create_topics([NewTopic(name)])
+    eventually(lambda: name in admin.list_topics())
+    return name
+
+
+def refusal(call: Callable[[], object], match: str = "") -> AuthorizationError:
+    """Return the error of a call that is refused, at once, as soon as the broker knows its ACLs."""
+    refused: list[AuthorizationError] = []
+
+    def is_refused() -> bool:
+        began = time.monotonic()
+        try:
+            call()
+        except AuthorizationError as error:
+            refused.append(error)
+            assert time.monotonic() - began < AT_ONCE
+        return bool(refused)
+
+    eventually(is_refused)
+    assert match in str(refused[0])
+    return refused[0]
+
+
+def once_allowed(call: Callable[[], Any]) -> Any:
+    """Return what a call returns as soon as the broker knows its ACLs."""
+    results: list[Any] = []
+
+    def is_allowed() -> bool:
+        try:
+            results.append(call())
+        except AuthorizationError:
+            return False
+        return True
+
+    eventually(is_allowed)
+    return results[0]
+
+
+# -- admin -----------------------------------------------------------------------------------------
+
+
+def test_acls_are_created_described_and_deleted(admin: Admin, user: User) -> None:
+    drafts = ResourcePattern(TOPIC, "drafts-", PatternType.PREFIXED)
+    entry = AccessControlEntry(f"User:{user.name}", WRITE, host="198.51.100.7")
+    one = AclBinding(drafts, entry)
+    other = AclBinding(ResourcePattern(CLUSTER, "elsewhere"), entry)
+    of_user = AccessControlEntryFilter(f"User:{user.name}")
+    all_of_user = AclBindingFilter(entry=of_user)
+    of_drafts_1 = AclBindingFilter(
+        ResourcePatternFilter(TOPIC, "drafts-1", PatternType.MATCH), of_user
+    )
+    with pytest.raises(SeveralErrors) as caught:
+        admin.create_acls([one, other])
+    assert isinstance(caught.value.errors[other], InvalidRequestError)
+
+    eventually(lambda: admin.describe_acls(all_of_user) == [one])
+    assert admin.describe_acls(of_drafts_1) == [one]
+    assert admin.delete_acls([of_drafts_1]) == {of_drafts_1: [one]}
+    eventually(lambda: admin.describe_acls(all_of_user) == [])
+    assert admin.delete_acls([one]) == {AclBindingFilter.of(one): []}
+
+
+ADMIN_CALLS: dict[str, tuple[type[AuthorizationError], Callable[[Admin, str], object]]] = {
+    "create_topics": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.create_topics([NewTopic(f"{name}-new")]),
+    ),
+    "describe_topics": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.describe_topics([name]),
+    ),
+    "delete_topics": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.delete_topics([name]),
+    ),
+    "create_partitions": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.create_partitions({name: 9}),
+    ),
+    "delete_records": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.delete_records({TopicPartition(name, 0): 0}),
+    ),
+    "list_offsets": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.list_offsets({TopicPartition(name, 0): OffsetSpec.LATEST}),
+    ),
+    "describe_configs": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.describe_configs([ConfigResource.topic(name)]),
+    ),
+    "describe_configs of a broker": (
+        ClusterAuthorizationFailedError,
+        lambda admin, _: admin.describe_configs([ConfigResource.broker(0)]),
+    ),
+    "incremental_alter_configs": (
+        TopicAuthorizationFailedError,
+        lambda admin, name: admin.incremental_alter_configs(
+            {ConfigResource.topic(name): [AlterConfig("retention.ms", "1000")]}
+        ),
+    ),
+    "describe_consumer_groups": (
+        GroupAuthorizationFailedError,
+        lambda admin, _: admin.describe_consumer_groups(["secret-group"]),
+    ),
+    "delete_consumer_groups": (
+        GroupAuthorizationFailedError,
+        lambda admin, _: admin.delete_consumer_groups(["secret-group"]),
+    ),
+    "list_consumer_group_offsets": (
+        GroupAuthorizationFailedError,
+        lambda admin, _: admin.list_consumer_group_offsets("secret-group"),
+    ),
+    "alter_consumer_group_offsets": (
+        GroupAuthorizationFailedError,
+        lambda admin, name: admin.alter_consumer_group_offsets(
+            "secret-group", {TopicPartition(name, 0): 1}
+        ),
+    ),
+    "describe_transactions": (
+        TransactionalIdAuthorizationFailedError,
+        lambda admin, _: admin.describe_transactions(["secret-id"]),
+    ),
+    "fence_producers": (
+        TransactionalIdAuthorizationFailedError,
+        lambda admin, _: admin.fence_producers(["secret-id"]),
+    ),
+    "describe_acls": (ClusterAuthorizationFailedError, lambda admin, _: admin.describe_acls()),
+    "delete_acls": (
+        ClusterAuthorizationFailedError,
+        lambda admin, _: admin.delete_acls([AclBindingFilter()]),
+    ),
 }
 
 
-@pytest.fixture(scope="module")
-def bootstrap() -> Iterator[str]:
-    if why := apache_kafka.missing():
-        pytest.skip(why)
-    with ApacheKafka(config=AUTHORIZER) as kafka:
-        with Admin(kafka.bootstrap) as admin:
-            admin.create_topics([NewTopic(TOPIC)])
-            pattern = ResourcePattern(ResourceType.TOPIC, TOPIC)
-            everybody = AccessControlEntry("User:*", AclOperation.ALL)
-            admin.create_acls([AclBinding(pattern, everybody)])
-        yield kafka.bootstrap
+def test_an_admin_gets_the_error_of_what_it_may_not_do(user: User, topic: str) -> None:
+    with Admin(**user.options) as client:
+        for name, (error, call) in ADMIN_CALLS.items():
+            refused = refusal(lambda call=call: call(client, topic))  # type: ignore[misc]
+            assert isinstance(refused, error), name
+        assert client.list_topics() == {}
+        assert client.list_groups() == []
+        assert client.list_transactions() == []
 
 
-def denial(operation: AclOperation) -> AclBinding:
-    pattern = ResourcePattern(ResourceType.TOPIC, TOPIC)
-    return AclBinding(pattern, AccessControlEntry("User:*", operation, AclPermissionType.DENY))
+# -- producers -------------------------------------------------------------------------------------
 
 
-def forbid(bootstrap: str, operation: AclOperation) -> None:
-    with Admin(bootstrap) as admin:
-        admin.create_acls([denial(operation)])
+def test_a_producer_raises_at_once_and_goes_on_after_a_grant(user: User, topic: str) -> None:
+    with Producer(**user.options) as producer:
+        assert "DESCRIBE" in str(refusal(lambda: producer.send_and_wait(topic, b"hidden"), topic))
+        assert "DESCRIBE" in str(refusal(lambda: producer.partitions_for(topic), topic))
+        user.may(DESCRIBE, TOPIC, topic)
+        once_allowed(lambda: producer.partitions_for(topic))
+        refused = refusal(lambda: producer.send_and_wait(topic, b"no producer id"))
+        assert isinstance(refused, ClusterAuthorizationFailedError)
+        user.may(WRITE, TOPIC, topic)
+        assert once_allowed(lambda: producer.send_and_wait(topic, b"allowed")).offset == 0
+
+        user.may_no_more(WRITE, TOPIC, topic)
+        refusal(lambda: producer.send_and_wait(topic, b"refused"), "needs an ACL for WRITE")
+        refusal(lambda: producer.send_batch(topic, [b"refused"]).result(), topic)
+        user.may(WRITE, TOPIC, topic)
+        once_allowed(lambda: producer.send_and_wait(topic, b"allowed again"))
+        producer.send_batch(topic, [b"allowed", b"too"]).result()
 
 
-def allow_again(bootstrap: str, operation: AclOperation) -> None:
-    with Admin(bootstrap) as admin:
-        admin.delete_acls([denial(operation)])
-
-
-def test_acls_are_created_described_and_deleted(bootstrap: str) -> None:
-    drafts = ResourcePattern(ResourceType.TOPIC, "drafts-", PatternType.PREFIXED)
-    entry = AccessControlEntry("User:carol", AclOperation.WRITE, host="198.51.100.7")
-    one = AclBinding(drafts, entry)
-    other = AclBinding(ResourcePattern(ResourceType.CLUSTER, "elsewhere"), entry)
-    of_carol = AclBindingFilter(entry=AccessControlEntryFilter("User:carol"))
-    of_drafts_1 = AclBindingFilter(
-        ResourcePatternFilter(ResourceType.TOPIC, "drafts-1", PatternType.MATCH),
-        AccessControlEntryFilter("User:carol"),
-    )
-    with Admin(bootstrap) as admin:
-        with pytest.raises(SeveralErrors) as caught:
-            admin.create_acls([one, other])
-        assert isinstance(caught.value.errors[other], InvalidRequestError)
-
-        assert admin.describe_acls(of_carol) == [one]
-        assert admin.describe_acls(of_drafts_1) == [one]
-        assert admin.delete_acls([of_drafts_1]) == {of_drafts_1: [one]}
-        assert admin.describe_acls(of_carol) == []
-        assert admin.delete_acls([one]) == {AclBindingFilter.of(one): []}
-
-
-def test_a_producer_raises_while_writing_is_denied_and_works_once_it_is_allowed(
-    bootstrap: str,
+async def test_an_async_producer_raises_at_once_and_goes_on_after_a_grant(
+    user: User, topic: str
 ) -> None:
-    with Producer(bootstrap) as producer:
-        producer.send_and_wait(TOPIC, b"allowed")
-        forbid(bootstrap, AclOperation.WRITE)
-        with pytest.raises(TopicAuthorizationFailedError, match=TOPIC):
-            producer.send_and_wait(TOPIC, b"refused")
-        allow_again(bootstrap, AclOperation.WRITE)
+    async with AsyncProducer(**user.options) as producer:
+        with pytest.raises(TopicAuthorizationFailedError, match=topic):
+            await producer.send_and_wait(topic, b"hidden")
+        user.may(WRITE, TOPIC, topic)
+        with Producer(**user.options) as other:  # waits until the broker knows
+            once_allowed(lambda: other.send_and_wait(topic, b"allowed"))
 
-        assert producer.send_and_wait(TOPIC, b"allowed again").offset == 1
+        assert (await producer.send_and_wait(topic, b"allowed")).offset == 1
 
 
-def test_a_consumer_raises_while_reading_is_denied_and_works_once_it_is_allowed(
-    bootstrap: str,
-) -> None:
-    with Producer(bootstrap) as producer, Consumer(bootstrap) as consumer:
-        values: list[bytes | None] = []
+# -- transactions ----------------------------------------------------------------------------------
 
-        def reads(value: bytes) -> bool:
-            # An earlier refusal may be raised after access was allowed.
-            with contextlib.suppress(TopicAuthorizationFailedError):
-                values.extend(record.value for record in consumer.poll(0.5))
-            return value in values
 
-        def is_refused() -> bool:
+def test_a_transactional_id_is_refused_until_a_grant(user: User, topic: str) -> None:
+    user.may(WRITE, TOPIC, topic)
+    producer = Producer[Any, Any](transactional_id="payer", **user.options)
+    try:
+        refused = refusal(producer.init_transactions, "transactional id 'payer'")
+        assert isinstance(refused, TransactionalIdAuthorizationFailedError)
+        user.may(WRITE, TRANSACTIONAL_ID, "payer")
+        once_allowed(producer.init_transactions)
+
+        with producer.transaction():
+            producer.send(topic, b"paid")
+    finally:
+        producer.close()
+
+
+def test_a_denied_topic_aborts_only_its_transaction(admin: Admin, user: User, topic: str) -> None:
+    secret = f"{topic}-secret"
+    admin.create_topics([NewTopic(secret)])
+    user.may(WRITE, TOPIC, topic)
+    user.may(WRITE, TRANSACTIONAL_ID, "payer")
+    user.may(DESCRIBE, TOPIC, secret)
+    producer = Producer[Any, Any](transactional_id="payer", **user.options)
+
+    def write_to(name: str) -> None:
+        with producer.transaction():
+            producer.send(topic, b"both").result()
+            producer.send(name, b"both").result()
+
+    try:
+        once_allowed(producer.init_transactions)
+        assert isinstance(refusal(lambda: write_to(secret)), TopicAuthorizationFailedError)
+        once_allowed(lambda: write_to(topic))
+        user.may(WRITE, TOPIC, secret)
+
+        once_allowed(lambda: write_to(secret))
+    finally:
+        producer.close()
+    with Consumer(
+        **(user.options | {"auth": None, "security_protocol": "PLAINTEXT"})
+        | {"bootstrap_servers": admin_bootstrap(admin)},
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+    ) as consumer:
+        consumer.assign([TopicPartition(secret, 0)])
+        assert [record.value for record in consumer.poll(20)] == [b"both"]
+
+
+def test_offsets_of_a_denied_group_abort_only_their_transaction(user: User, topic: str) -> None:
+    user.may(AclOperation.ALL, TOPIC, topic)
+    user.may(WRITE, TRANSACTIONAL_ID, "payer")
+    offsets = {TopicPartition(topic, 0): 1}
+    group = f"group-of-{user.name}"
+    with Consumer(group_id=group, **user.options) as consumer:
+        metadata = consumer.group_metadata()
+    producer = Producer[Any, Any](transactional_id="payer", **user.options)
+
+    def pay() -> None:
+        with producer.transaction():
+            producer.send(topic, b"paid").result()
+            producer.send_offsets_to_transaction(offsets, metadata)
+
+    try:
+        once_allowed(producer.init_transactions)
+        with pytest.raises(TransactionAbortableError, match=group) as caught:
+            pay()
+        assert isinstance(caught.value.__cause__, GroupAuthorizationFailedError)
+        user.may(READ, GROUP, group)
+
+        def is_paid() -> bool:
             try:
-                consumer.poll(0.5)
-            except TopicAuthorizationFailedError:
-                return True
+                pay()
+            except TransactionAbortableError:
+                return False
+            return True
+
+        eventually(is_paid)
+    finally:
+        producer.close()
+
+
+# -- consumers -------------------------------------------------------------------------------------
+
+
+def values_of(consumer: Consumer[Any, Any]) -> list[Any]:
+    return [record.value for record in consumer.poll(0.5)]
+
+
+def read_until(consumer: Consumer[Any, Any], value: bytes) -> None:
+    """Poll until a record comes; refusals from before a grant may still be raised."""
+    values: list[Any] = []
+
+    def is_read() -> bool:
+        try:
+            values.extend(values_of(consumer))
+        except AuthorizationError:
             return False
+        return value in values
 
-        consumer.assign([TopicPartition(TOPIC, 0)])
-        consumer.seek_to_beginning()
-        producer.send_and_wait(TOPIC, b"before")
-        eventually(lambda: reads(b"before"))
-        forbid(bootstrap, AclOperation.READ)
-        eventually(is_refused)
-        producer.send_and_wait(TOPIC, b"meanwhile")
+    eventually(is_read)
+
+
+def test_a_member_of_a_group_raises_and_goes_on_after_grants(
+    admin: Admin, user: User, topic: str
+) -> None:
+    group = f"group-of-{user.name}"
+    with (
+        Producer(admin_bootstrap(admin)) as writer,
+        Consumer(
+            topics=[topic],
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            **user.options,
+        ) as consumer,
+    ):
+        writer.send_and_wait(topic, b"one")
+        refused = refusal(lambda: values_of(consumer))
+        assert isinstance(refused, TopicAuthorizationFailedError | GroupAuthorizationFailedError)
+        user.may(READ, TOPIC, topic)
+        user.may(READ, GROUP, group)
+        read_until(consumer, b"one")
+        consumer.commit()
+
+        user.may_no_more(READ, GROUP, group)
+        partition = TopicPartition(topic, 0)
+        refused = refusal(lambda: consumer.commit({partition: 1}))
+        assert isinstance(refused, GroupAuthorizationFailedError)
+        refusal(lambda: consumer.committed([partition]), f"group {group!r}")
+        refusal(lambda: values_of(consumer), f"group {group!r}")
         assert not consumer.health().is_healthy
-        allow_again(bootstrap, AclOperation.READ)
+        user.may(READ, GROUP, group)
+        writer.send_and_wait(topic, b"two")
+        read_until(consumer, b"two")
+        consumer.commit()
 
-        eventually(lambda: reads(b"meanwhile"))
+        user.may_no_more(READ, TOPIC, topic)
+        refused = refusal(lambda: consumer.commit({partition: 1}))
+        assert isinstance(refused, TopicAuthorizationFailedError)
+        refusal(lambda: values_of(consumer), topic)
+        user.may(READ, TOPIC, topic)
+        writer.send_and_wait(topic, b"three")
+        read_until(consumer, b"three")
         assert consumer.health().is_healthy
-        assert values.count(b"before") == 1
+
+
+def test_an_assigned_consumer_raises_and_goes_on_after_grants(
+    admin: Admin, user: User, topic: str
+) -> None:
+    partition = TopicPartition(topic, 0)
+    with (
+        Producer(admin_bootstrap(admin)) as writer,
+        Consumer(auto_offset_reset="earliest", **user.options) as consumer,
+    ):
+        writer.send_and_wait(topic, b"one")
+        consumer.assign([partition])
+        refusal(lambda: values_of(consumer), "needs an ACL for DESCRIBE")
+        refusal(lambda: consumer.position(partition), topic)
+        refusal(lambda: consumer.end_offsets([partition]), topic)
+        user.may(DESCRIBE, TOPIC, topic)
+        assert once_allowed(lambda: consumer.end_offsets([partition])) == {partition: 1}
+        assert once_allowed(lambda: consumer.position(partition)) == 0
+        refusal(lambda: values_of(consumer), "needs an ACL for READ")
+
+        user.may(READ, TOPIC, topic)
+        read_until(consumer, b"one")
+
+
+async def test_an_async_consumer_raises_and_goes_on_after_grants(
+    admin: Admin, user: User, topic: str
+) -> None:
+    with Producer(admin_bootstrap(admin)) as writer:
+        writer.send_and_wait(topic, b"one")
+    async with AsyncConsumer(auto_offset_reset="earliest", **user.options) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        with pytest.raises(TopicAuthorizationFailedError, match=topic):
+            await consumer.poll(AT_ONCE)
+        user.may(READ, TOPIC, topic)
+        with Admin(**user.options) as other:  # waits until the broker knows
+            eventually(lambda: topic in other.list_topics())
+
+        values: list[Any] = []
+        give_up_at = time.monotonic() + AT_ONCE
+        while not values and time.monotonic() < give_up_at:
+            try:
+                values = [record.value for record in await consumer.poll(1)]
+            except TopicAuthorizationFailedError:
+                continue  # the refusal of a request from before the grant
+        assert values == [b"one"]
+
+
+def test_a_pattern_finds_what_may_be_described_and_more_after_a_grant(
+    admin: Admin, user: User, topic: str
+) -> None:
+    group, other = f"group-of-{user.name}", f"{topic}-other"
+    admin.create_topics([NewTopic(other)])
+    user.may(READ, GROUP, group)
+    user.may(READ, TOPIC, topic)
+    with (
+        Producer(admin_bootstrap(admin)) as writer,
+        Consumer(
+            group_id=group, auto_offset_reset="earliest", metadata_max_age_ms=500, **user.options
+        ) as consumer,
+    ):
+        writer.send_and_wait(topic, b"one")
+        writer.send_and_wait(other, b"other")
+        consumer.subscribe(pattern=f"{topic}.*")
+        read_until(consumer, b"one")
+        assert {partition.topic for partition in consumer.assignment()} == {topic}
+
+        user.may(READ, TOPIC, other)
+        read_until(consumer, b"other")
+
+
+def admin_bootstrap(admin: Admin) -> str:
+    """Return the address of the super user's listener."""
+    (address,) = admin._core.config.bootstrap_servers
+    return str(address)

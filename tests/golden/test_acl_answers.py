@@ -47,8 +47,8 @@ def _is_open_group(resource: dict[str, Any]) -> bool:
 
 
 def test_users_may_do_and_see_the_same_as_on_apache_kafka() -> None:
-    with reference_broker() as cluster:
-        found = asyncio.run(answers_of(cluster.bootstrap_of("SASL_PLAINTEXT")))
+    with reference_broker() as kafka:
+        found = asyncio.run(answers_of(kafka.sasl_bootstrap))
 
     assert sum(map(len, found.values())) > 9000
     assert differences(without_configs_of_groups(KAFKA), found) == {}

@@ -8,21 +8,21 @@ import json
 import sys
 
 from support.acl_matrix.answers import Answers, differences, grouped
-from support.acl_matrix.brokers import ApacheKafkaOfMatrix, reference_broker
+from support.acl_matrix.brokers import apache_kafka, reference_broker
 from support.acl_matrix.golden import FILE, kept_answers
 from support.acl_matrix.running import answers_of
 
 
 def renew() -> None:
-    with ApacheKafkaOfMatrix() as kafka:
+    with apache_kafka() as kafka:
         answers = asyncio.run(answers_of(kafka.sasl_bootstrap))
     FILE.write_text(_as_text(answers))
     print(f"{sum(map(len, answers.values()))} answers of {len(answers)} users are in {FILE}")
 
 
 def compare(*only: str) -> None:
-    with reference_broker() as cluster:
-        found = asyncio.run(answers_of(cluster.bootstrap_of("SASL_PLAINTEXT"), only))
+    with reference_broker() as kafka:
+        found = asyncio.run(answers_of(kafka.sasl_bootstrap, only))
     different = differences(kept_answers(), found)
     for request, by_user in different.items():
         pairs: dict[str, list[str]] = {}

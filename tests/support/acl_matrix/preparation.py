@@ -34,7 +34,8 @@ from pyk.protocol.messages.offset_commit import (
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
 from support.acl_matrix.answers import codes
-from support.acl_matrix.users import PASSWORD, PUBLIC_ACLS, ROOT, Rule
+from support.acl_matrix.users import PUBLIC_ACLS, ROOT, Rule
+from support.guarded_brokers import PASSWORD
 from support.raw_client import RawClient
 from support.raw_sasl import log_in_by_plain
 

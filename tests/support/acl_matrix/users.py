@@ -21,7 +21,6 @@ from pyk.clients import (
     ResourceType,
 )
 
-PASSWORD = "secret"
 ROOT = "root"
 """The super user that prepares a broker."""
 
