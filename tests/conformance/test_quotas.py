@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
+import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from pyk.clients import (
+    AsyncAdmin,
+    AsyncConsumer,
+    AsyncProducer,
+    ClientQuotaAlteration,
+    ClientQuotaEntity,
+    ClientQuotaFilter,
+    ClientQuotaFilterComponent,
+    TopicPartition,
+)
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from support.brokers import Kafka
+from support import apache_kafka
+from support.broker_requests import create_topic
+from support.brokers import Kafka, ReferenceBroker
 from support.quotas import (
     ANY,
     DEFAULT,
@@ -208,3 +223,130 @@ async def test_filters_find_entities_by_type_and_name(client: RawClient, user: s
 
     for names in (of_user, of_pair):
         await client.ask(limit(names, consumer_byte_rate=None))
+
+
+RATE = 200_000
+"""Bytes per second."""
+RECORD = bytes(1000)
+TOLERANCE = 0.15
+# What ten windows may hold comes at once, and then little more until they are over. So a rate is
+# measured from the middle of the first burst to the middle of the third.
+
+
+def rate_is_kept(kilobytes: int, seconds: float) -> bool:
+    return abs(kilobytes * 1000 / seconds / RATE - 1) <= TOLERANCE
+
+
+async def limit_rate(kafka: Kafka, client_id: str, name: str) -> None:
+    async with AsyncAdmin(kafka.bootstrap) as admin:
+        entity = ClientQuotaEntity({"client-id": client_id})
+        await admin.alter_client_quotas(ClientQuotaAlteration(entity, {name: RATE}))
+        while not await admin.describe_client_quotas(
+            ClientQuotaFilter.contains(
+                [ClientQuotaFilterComponent.of_entity("client-id", client_id)]
+            )
+        ):
+            pass
+
+
+async def test_a_producer_keeps_to_its_rate(kafka: Kafka, topic: str) -> None:
+    await limit_rate(kafka, topic, "producer_byte_rate")
+    async with AsyncProducer(kafka.bootstrap, client_id=topic, batch_size=16_000) as producer:
+
+        async def produce(kilobytes: int) -> float:
+            began = time.monotonic()
+            for _ in range(kilobytes):
+                await producer.send(topic, RECORD, partition=0)
+            await producer.flush()
+            return time.monotonic() - began
+
+        await produce(500)
+        seconds = await produce(4_500)
+
+    assert rate_is_kept(4_500, seconds)
+
+
+async def test_a_consumer_keeps_to_its_rate(kafka: Kafka, topic: str) -> None:
+    await limit_rate(kafka, f"{topic}-reader", "consumer_byte_rate")
+    async with AsyncProducer(kafka.bootstrap, batch_size=16_000) as producer:
+        for _ in range(5_500):
+            await producer.send(topic, RECORD, partition=0)
+
+    async with AsyncConsumer(
+        kafka.bootstrap,
+        client_id=f"{topic}-reader",
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=32_000,
+    ) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+
+        async def consume(kilobytes: int) -> float:
+            began, left = time.monotonic(), kilobytes
+            while left > 0:
+                left -= len(await consumer.poll(timeout=IN_TIME))
+            return time.monotonic() - began
+
+        await consume(500)
+        seconds = await consume(4_500)
+
+    assert rate_is_kept(4_500, seconds)
+
+
+async def test_changes_above_a_rate_are_refused_and_tried_again(kafka: Kafka, topic: str) -> None:
+    async with RawClient(kafka.bootstrap, client_id=f"{topic}-maker") as client:
+        await limit_rate_of_changes(kafka, f"{topic}-maker")
+        names = (f"{topic}-{number}" for number in itertools.count())
+        # The controller may take over the quota a moment later than the broker.
+        while not (made := await client.ask(create_topic(next(names), 7), 6)).topics[0].error_code:
+            pass
+        older = await client.ask(create_topic(next(names)), 5)
+
+    assert made.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert made.topics[0].error_message is None
+    assert 0 < made.throttle_time_ms <= 3_000
+    assert older.topics[0].error_code == 0
+    assert older.throttle_time_ms > 0
+
+
+async def limit_rate_of_changes(kafka: Kafka, client_id: str) -> None:
+    async with AsyncAdmin(kafka.bootstrap) as admin:
+        entity = ClientQuotaEntity({"client-id": client_id})
+        # Eleven windows of half a partition a second: five and a half may be made at once.
+        limits = {"controller_mutation_rate": 0.5}
+        await admin.alter_client_quotas(ClientQuotaAlteration(entity, limits))
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize(
+    ("kind", "limits"),
+    [
+        ("users", "producer_byte_rate=1000,request_percentage=5.5"),
+        ("clients", "consumer_byte_rate=1000"),
+        ("ips", "connection_creation_rate=7"),
+    ],
+)
+def test_kafkas_own_tool_sets_and_shows_quotas(tmp_path: Path, kind: str, limits: str) -> None:
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    name = "192.0.2.7" if kind == "ips" else "reports"
+    with ReferenceBroker(tmp_path) as broker:
+
+        def configs(*arguments: str) -> str:
+            entity = ("--entity-type", kind, "--entity-name", name)
+            done = apache_kafka.tool(
+                "kafka.admin.ConfigCommand",
+                "--bootstrap-server",
+                broker.bootstrap,
+                *entity,
+                *arguments,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        configs("--alter", "--add-config", limits)
+        shown = configs("--describe")
+        configs("--alter", "--delete-config", ",".join(re.findall(r"(\w+)=", limits)))
+        left = configs("--describe")
+
+    assert all(limit in shown for limit in limits.split(","))
+    assert "=" not in left

@@ -98,10 +98,12 @@ async def test_a_consumer_that_keeps_to_a_quota_is_healthy(caplog):
 
         options = {"client_id": "reader", "max_partition_fetch_bytes": 2_000}
         async with make_consumer(cluster, topics=["orders"], **options) as consumer:
-            left = 60
+            left, states = 60, set()
             while left:
                 left -= len(await consumer.poll(1))
                 assert consumer.health().problems == ()
+                states.add(consumer.health().partitions["orders", 0].state)
+        assert PartitionState.THROTTLED in states
         assert new_sessions(caplog) == []
 
 

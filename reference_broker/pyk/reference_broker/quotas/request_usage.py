@@ -13,7 +13,6 @@ from .client_quotas import ClientQuotas, QuotaClient
 from .token_bucket import TokenBucket
 
 FIRST_BROKERS_VERSION_OF_ADD_PARTITIONS = 4
-EXCEEDED = "The throttling quota has been exceeded."
 
 
 def is_exempt(api_key: ApiKey, version: int) -> bool:
@@ -112,7 +111,7 @@ class MutationQuota:
         now_ms = self._now_ms()
         if self._is_strict and self._permits.permits(now_ms) < 0:
             self._throttled_until_ms = now_ms + self._permits.throttle_ms(now_ms)
-            raise ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, EXCEEDED)
+            raise ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
         self._permits.take(partitions, now_ms)
         if not self._is_strict:
             self._throttled_until_ms = now_ms + self._permits.throttle_ms(now_ms)

@@ -19,6 +19,7 @@ class PartitionState(Enum):
     HELD_BACK = "waits until an open transaction ends"
     BUFFERED = "waits for the application"
     PAUSED = "paused"
+    THROTTLED = "waits because the quota of this client is used up"
     IN_DOUBT = "waits for the outcome of a transaction"
     """A ``producer.transaction()`` was left before it was known whether it was committed."""
     LOCATING = "finds out where to begin"
@@ -112,13 +113,15 @@ def held_back_of(assigned: AssignedPartition) -> int:
 
 
 def partition_health(
-    assigned: AssignedPartition, now: float, *, has_leader: bool
+    assigned: AssignedPartition, now: float, *, has_leader: bool, is_throttled: bool = False
 ) -> PartitionHealth:
     """Return the health of one partition."""
     position = assigned.buffer.position
     lag, held_back = lag_of(assigned, position), held_back_of(assigned)
     return PartitionHealth(
-        state=_state(assigned, now, lag, held_back, has_leader=has_leader),
+        state=_state(
+            assigned, now, lag, held_back, has_leader=has_leader, is_throttled=is_throttled
+        ),
         position=position if position >= 0 else None,
         lag=lag,
         seconds_since_progress=now - assigned.progress.made_at,
@@ -128,7 +131,13 @@ def partition_health(
 
 
 def _state(
-    assigned: AssignedPartition, now: float, lag: int | None, held_back: int, *, has_leader: bool
+    assigned: AssignedPartition,
+    now: float,
+    lag: int | None,
+    held_back: int,
+    *,
+    has_leader: bool,
+    is_throttled: bool,
 ) -> PartitionState:
     first_that_holds = (
         (assigned.buffer.is_paused, PartitionState.PAUSED),
@@ -145,5 +154,6 @@ def _state(
         (assigned.progress.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
         (lag == 0 and held_back > 0, PartitionState.HELD_BACK),
         (lag == 0, PartitionState.CAUGHT_UP),
+        (is_throttled, PartitionState.THROTTLED),
     )
     return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

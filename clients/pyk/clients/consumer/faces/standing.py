@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats, partition_health
+from pyk.clients.consumer.fetching.node_fetcher import LANE
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.reachability import UnreachableNode
@@ -50,6 +52,7 @@ class Standing:
                 assigned,
                 now,
                 has_leader=image.leader(assigned.topic_partition) is not None,
+                is_throttled=self._is_throttled(assigned, now),
             )
             for assigned in self._partitions
         }
@@ -62,6 +65,10 @@ class Standing:
             partitions=partitions,
             topics=self._topic_errors(),
         )
+
+    def _is_throttled(self, assigned: AssignedPartition, now: float) -> bool:
+        node_id = assigned.node_to_fetch(now)
+        return node_id is not None and self._client.throttled_until(node_id, LANE) > now
 
     def _needed_but_unreachable(self) -> list[UnreachableNode]:
         """Return the unreachable nodes that lead assigned partitions; all of them without an

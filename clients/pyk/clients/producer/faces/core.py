@@ -314,9 +314,15 @@ class ProducerCore:
             failed_records=self._sender.failed_records,
             unfinished_batches=self.accumulator.drain.unfinished_batches,
             in_flight_requests=self._planner.in_flight_requests,
+            throttled_nodes=self._throttled_nodes(),
             buffer_available_bytes=budget.available,
             buffer_total_bytes=budget.total,
         )
+
+    def _throttled_nodes(self) -> int:
+        now = self.client.clock.now()
+        nodes = tuple(self.client.metadata.nodes)
+        return sum(self.client.throttled_until(node_id) > now for node_id in nodes)
 
     def _accumulator(self, engine: Engine) -> RecordAccumulator:
         config, client = self.config, self.client

@@ -14,5 +14,7 @@ class ProducerStats:
     unfinished_batches: int
     """Batches whose outcome is not known yet, the open ones included."""
     in_flight_requests: int
+    throttled_nodes: int
+    """Brokers that make this client wait, because its quota is used up (KIP-219)."""
     buffer_available_bytes: int
     buffer_total_bytes: int
