@@ -13,10 +13,12 @@ WILDCARD_PRINCIPAL = "User:*"
 
 
 class ResourceType(IntEnum):
-    """What an ACL is about. ANY is for filters only."""
+    """What an ACL is about."""
 
     UNKNOWN = 0
+    """A type of a newer peer."""
     ANY = 1
+    """In filters: all types."""
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
@@ -26,32 +28,39 @@ class ResourceType(IntEnum):
 
 
 class PatternType(IntEnum):
-    """How the name in an ACL is compared with that of a resource.
-
-    ANY and MATCH are for filters only: MATCH finds all ACLs that concern a resource of the name.
-    """
+    """How the name in an ACL is compared with that of a resource."""
 
     UNKNOWN = 0
+    """A type of a newer peer."""
     ANY = 1
+    """In filters: patterns of all types with this name."""
     MATCH = 2
+    """In filters: all patterns that select a resource of this name, literal, prefixed or ``*``."""
     LITERAL = 3
+    """The resource of exactly this name; ``*`` is all resources."""
     PREFIXED = 4
+    """The resources whose names begin like this."""
 
 
 class AclOperation(IntEnum):
-    """What an ACL allows or denies. ANY is for filters only; ALL is every operation."""
+    """What an ACL allows or denies."""
 
     UNKNOWN = 0
+    """An operation of a newer peer."""
     ANY = 1
+    """In filters: all operations."""
     ALL = 2
+    """Every operation on the resource."""
     READ = 3
     WRITE = 4
     CREATE = 5
     DELETE = 6
     ALTER = 7
     DESCRIBE = 8
+    """Implied where READ, WRITE, DELETE or ALTER is allowed."""
     CLUSTER_ACTION = 9
     DESCRIBE_CONFIGS = 10
+    """Implied where ALTER_CONFIGS is allowed."""
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
     CREATE_TOKENS = 13
@@ -60,9 +69,11 @@ class AclOperation(IntEnum):
 
 
 class AclPermissionType(IntEnum):
-    """Whether an ACL denies or allows. ANY is for filters only."""
+    """Whether an ACL denies or allows; what one ACL denies no other can allow."""
 
     UNKNOWN = 0
+    """A type of a newer peer."""
     ANY = 1
+    """In filters: both."""
     DENY = 2
     ALLOW = 3

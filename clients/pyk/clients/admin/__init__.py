@@ -7,12 +7,8 @@ from pyk.clients.admin.acls import (
     AccessControlEntryFilter,
     AclBinding,
     AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
     ResourcePattern,
     ResourcePatternFilter,
-    ResourceType,
 )
 from pyk.clients.admin.admin import Admin
 from pyk.clients.admin.async_admin import AsyncAdmin
@@ -61,6 +57,7 @@ from pyk.clients.admin.transactions import (
 )
 from pyk.clients.engine.metadata import Node
 from pyk.clients.offsets import ListedOffset, OffsetSpec
+from pyk.protocol.acls import AclOperation, AclPermissionType, PatternType, ResourceType
 from pyk.protocol.sasl import ScramMechanism
 
 __all__ = [

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Self
+from typing import TypeVar
 
 import attrs
 
 from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.acls import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from pyk.protocol.messages.delete_acls import (
@@ -18,83 +26,13 @@ from pyk.protocol.messages.delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from pyk.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from pyk.protocol.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 
-WILDCARD = "*"
-CLUSTER_NAME = "kafka-cluster"
-
-
-class _AclCode(IntEnum):
-    @classmethod
-    def _missing_(cls, value: object) -> Self:
-        return cls(0)  # a broker may be newer than this client
-
-
-class ResourceType(_AclCode):
-    """The kinds of resources that ACLs are about."""
-
-    UNKNOWN = 0
-    """A kind that this client does not know."""
-    ANY = 1
-    """In filters: all kinds."""
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(_AclCode):
-    """How the name of a pattern selects resources."""
-
-    UNKNOWN = 0
-    """A way that this client does not know."""
-    ANY = 1
-    """In filters: patterns of all types with this name."""
-    MATCH = 2
-    """In filters: all patterns that select a resource of this name, literal, prefixed or ``*``."""
-    LITERAL = 3
-    """The resource of exactly this name; ``*`` is all resources."""
-    PREFIXED = 4
-    """The resources whose names begin like this."""
-
-
-class AclOperation(_AclCode):
-    """What an ACL allows or denies."""
-
-    UNKNOWN = 0
-    """An operation that this client does not know."""
-    ANY = 1
-    """In filters: all operations."""
-    ALL = 2
-    """Every operation on the resource."""
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    """Implied where READ, WRITE, DELETE or ALTER is allowed."""
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    """Implied where ALTER_CONFIGS is allowed."""
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class AclPermissionType(_AclCode):
-    """Whether an ACL allows or denies; what is denied by one ACL no other can allow."""
-
-    UNKNOWN = 0
-    """A permission that this client does not know."""
-    ANY = 1
-    """In filters: both."""
-    DENY = 2
-    ALLOW = 3
+E = TypeVar("E", bound=IntEnum)
 
 
 @attrs.frozen(order=True)
@@ -234,19 +172,7 @@ def described_acls(response: DescribeAclsResponse) -> list[AclBinding] | KafkaEr
     if error is not None:
         return error
     return sorted(
-        AclBinding(
-            ResourcePattern(
-                ResourceType(resource.resource_type),
-                resource.resource_name,
-                PatternType(resource.pattern_type),
-            ),
-            AccessControlEntry(
-                acl.principal,
-                AclOperation(acl.operation),
-                AclPermissionType(acl.permission_type),
-                host=acl.host,
-            ),
-        )
+        _binding(resource.resource_type, resource.resource_name, resource.pattern_type, acl)
         for resource in response.resources
         for acl in resource.acls
     )
@@ -283,7 +209,10 @@ def _deleted(api_key: int, result: DeleteAclsFilterResult) -> list[AclBinding] |
     for code, message in outcomes:
         if (error := _outcome(api_key, code, message)) is not None:
             return error
-    return sorted(map(_matching, result.matching_acls))
+    return sorted(
+        _binding(acl.resource_type, acl.resource_name, acl.pattern_type, acl)
+        for acl in result.matching_acls
+    )
 
 
 def _outcome(api_key: int, error_code: int, message: str | None) -> KafkaError | None:
@@ -292,18 +221,25 @@ def _outcome(api_key: int, error_code: int, message: str | None) -> KafkaError |
     return error_for(error_code, message, api_key=api_key)
 
 
-def _matching(acl: DeleteAclsMatchingAcl) -> AclBinding:
+def _binding(
+    resource_type: int, name: str, pattern_type: int, acl: AclDescription | DeleteAclsMatchingAcl
+) -> AclBinding:
     return AclBinding(
         ResourcePattern(
-            ResourceType(acl.resource_type), acl.resource_name, PatternType(acl.pattern_type)
+            _known(ResourceType, resource_type), name, _known(PatternType, pattern_type)
         ),
         AccessControlEntry(
             acl.principal,
-            AclOperation(acl.operation),
-            AclPermissionType(acl.permission_type),
+            _known(AclOperation, acl.operation),
+            _known(AclPermissionType, acl.permission_type),
             host=acl.host,
         ),
     )
+
+
+def _known(kind: type[E], code: int) -> E:
+    """Return a member, UNKNOWN for what a newer broker has."""
+    return kind(code) if code in kind._value2member_map_ else kind(0)
 
 
 def _refuse(given: IntEnum, only_in_filters: IntEnum, where: str) -> None:
