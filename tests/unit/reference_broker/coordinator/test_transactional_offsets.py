@@ -77,6 +77,18 @@ def test_of_two_transactions_the_later_commit_counts_whichever_ends_last() -> No
         assert groups.committed() == 6
 
 
+def test_a_transaction_that_commits_an_offset_again_is_the_later_one() -> None:
+    groups = Groups()
+    groups.commit_in_transaction(FIRST, offset(5))
+    groups.commit_in_transaction(SECOND, offset(6))
+    groups.commit_in_transaction(FIRST, offset(7))
+
+    groups.end_transaction(FIRST, is_commit=True)
+    groups.end_transaction(SECOND, is_commit=True)
+
+    assert groups.committed() == 7
+
+
 def test_an_abort_of_the_later_transaction_leaves_the_earlier_one_its_offset() -> None:
     groups = Groups()
     groups.commit_in_transaction(FIRST, offset(5))
