@@ -299,3 +299,24 @@ async def test_a_producer_tells_that_its_quota_is_used_up() -> None:
             await producer.send_and_wait(TOPIC, bytes(9 * RATE))
 
             assert (before, producer.stats().throttled_nodes) == (0, 1)
+
+
+@virtual_time
+async def test_users_have_quotas_by_the_name_that_they_log_in_with() -> None:
+    network = MemoryNetwork()
+    users = {"alice": "secret", "bob": "secret"}
+    async with AsyncCluster(clock=current_clock(), network=network, sasl=users) as cluster:
+        await cluster.create_topic(TOPIC)
+        seams = client_options(network)
+        async with AsyncAdmin(**cluster.client_options("bob"), **seams) as admin:
+            alice = ClientQuotaEntity({"user": "alice"})
+            limits = {"producer_byte_rate": RATE}
+            await admin.alter_client_quotas(ClientQuotaAlteration(alice, limits))
+        throttled = {}
+        for user in users:
+            options = cluster.client_options(user)
+            async with AsyncProducer(**options, client_id="app", **seams) as producer:
+                await producer.send_and_wait(TOPIC, bytes(20 * RATE))
+                throttled[user] = producer.stats().throttled_nodes
+
+    assert throttled == {"alice": 1, "bob": 0}
