@@ -18,6 +18,7 @@ from pyk.runtime.network.socket_transport import SocketTransport
 
 SCRATCH_BYTES = 64 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
+TLS_PIECE_BYTES = 256 * 1024
 
 
 class FrameStream(FrameReader):
@@ -149,12 +150,10 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
     async def _send_file(self, region: FileRegion) -> None:
         if not region.size:
             return
-        if self._transport is None or self._transport.is_closing():
-            # Half a frame is written. Without this part, the next one would be taken for the rest.
-            raise ConnectionResetError(f"{self._peer} has left")
+        self._raise_if_closing()
         loop, file = asyncio.get_running_loop(), region.file
         if self._transport.get_extra_info("sslcontext") is not None:
-            self.write([os.pread(file.fileno(), region.size, region.offset)])
+            await self._encrypt_file(region)
             return
         try:
             await loop.sendfile(self._transport, file, region.offset, region.size, fallback=False)
@@ -162,6 +161,20 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
             # No sendfile for this file, or the peer is gone: the event loop does not tell them
             # apart.
             self.write([os.pread(file.fileno(), region.size, region.offset)])
+
+    async def _encrypt_file(self, region: FileRegion) -> None:
+        """Read and send a region in pieces: a peer that takes them slowly holds no more memory."""
+        end = region.offset + region.size
+        for offset in range(region.offset, end, TLS_PIECE_BYTES):
+            self._raise_if_closing()
+            size = min(TLS_PIECE_BYTES, end - offset)
+            self.write([os.pread(region.file.fileno(), size, offset)])
+            await self.drain()
+
+    def _raise_if_closing(self) -> None:
+        if self.is_closing:
+            # Half a frame is written. Without this part, the next one would be taken for the rest.
+            raise ConnectionResetError(f"{self._peer} has left")
 
 
 def _scratch_of(loop: asyncio.AbstractEventLoop) -> memoryview:

@@ -19,7 +19,7 @@ from pyk.runtime.network.frame_reader import (
     SMALLEST_FRAME_BUFFER_BYTES,
     FrameSizeError,
 )
-from pyk.runtime.network.frame_transport import JOIN_BELOW_BYTES, SCRATCH_BYTES
+from pyk.runtime.network.frame_transport import JOIN_BELOW_BYTES, SCRATCH_BYTES, TLS_PIECE_BYTES
 
 
 class Receiver:
@@ -60,6 +60,22 @@ class ClosableTransport(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.closed
+
+
+class SlowTlsTransport(ClosableTransport):
+    """Has room for one write at a time."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.frames: FrameTransport | None = None
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return self if name == "sslcontext" else default
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert self.frames is not None
+        self.written.append(bytes(data))
+        self.frames.pause_writing()
 
 
 def framed(*bodies: bytes) -> bytes:
@@ -275,6 +291,51 @@ async def test_a_file_that_cannot_be_sent_by_the_system_is_read_and_written(
         os.close(fd)
 
     assert connection.written == [b"23456"]
+
+
+async def slow_send_of(
+    path: Path, size: int
+) -> tuple[SlowTlsTransport, FrameTransport, asyncio.Task[None]]:
+    """Begin to send a file under TLS to a peer that takes nothing yet."""
+    connection = SlowTlsTransport()
+    transport = connection.frames = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(connection)
+
+    async def send() -> None:
+        with path.open("rb") as file:
+            await transport.send([FileRegion(file, 1, size)])
+
+    sending = asyncio.create_task(send())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return connection, transport, sending
+
+
+async def test_under_tls_a_file_is_read_no_faster_than_the_peer_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(os.urandom(3_000_001))
+
+    connection, transport, sending = await slow_send_of(path, 3_000_000)
+
+    assert sum(map(len, connection.written)) == TLS_PIECE_BYTES
+    while not sending.done():
+        transport.resume_writing()
+        await asyncio.sleep(0)
+    assert b"".join(connection.written) == path.read_bytes()[1:]
+
+
+async def test_under_tls_a_file_for_a_peer_that_leaves_is_a_connection_error(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(bytes(3_000_001))
+    connection, transport, sending = await slow_send_of(path, 3_000_000)
+
+    transport.connection_lost(None)
+
+    with pytest.raises(ConnectionResetError):
+        await sending
+    assert len(connection.written) == 1
 
 
 async def test_a_file_for_a_peer_that_has_left_is_a_connection_error(tmp_path: Path) -> None:
