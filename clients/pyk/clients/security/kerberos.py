@@ -16,6 +16,7 @@ renews them, ``kinit`` or a keytab, does so without this client.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
@@ -32,6 +33,8 @@ NO_LAYER = 1
 LAYERS_BYTES = 4
 MOST_STEPS = 10
 """Kerberos needs two; a broker could otherwise go on for ever."""
+TICKET_EXPIRED = 0x96C7_3A20
+"""KRB5KRB_AP_ERR_TKT_EXPIRED of MIT Kerberos, of a ticket that was still in the cache."""
 INSTALL = (
     "Kerberos needs the package 'gssapi': install pyk-kafka[kerberos], and the Kerberos libraries "
     "of the system"
@@ -108,8 +111,16 @@ class Kerberos:
         name = None
         if self.principal:
             name = gssapi.Name(self.principal, name_type=gssapi.NameType.kerberos_principal)
-        store = None if self.keytab is None else {"client_keytab": self.keytab}
+        store = None
+        if self.keytab is not None:
+            # A cache of its own: that of the user may hold tickets of somebody else.
+            store = {"client_keytab": self.keytab, "ccache": self._cache_name(self.keytab)}
         return gssapi.Credentials(name=name, usage="initiate", store=store)
+
+    def _cache_name(self, keytab: str) -> str:
+        """Return the cache in memory that keeps the tickets of a keytab from login to login."""
+        named = f"{self.principal}\0{keytab}".encode()
+        return f"MEMORY:pyk-{hashlib.sha256(named).hexdigest()[:16]}"
 
     def _work(self, step: Callable[[Any], T]) -> Work:
         """Return a call of the library, whose errors say what to do."""
@@ -123,9 +134,21 @@ class Kerberos:
             try:
                 return step(gssapi)
             except errors.GSSError as error:
-                raise _explained(errors, error) from None
+                raise self._explained(errors, error) from None
 
         return Work(done, is_long=True)
+
+    def _explained(self, errors: Any, error: Exception) -> CredentialsError:
+        """Return an error of the library in words: it has the reason, and nothing secret."""
+        said = " ".join(str(error).split())
+        minor = getattr(error, "min_code", 0) & 0xFFFF_FFFF  # some versions have it signed
+        if isinstance(error, errors.ExpiredCredentialsError) or minor == TICKET_EXPIRED:
+            return CredentialsError(f"the ticket of Kerberos has expired: run kinit ({said})")
+        if isinstance(error, errors.MissingCredentialsError):
+            if self.keytab is not None:
+                return CredentialsError(f"the keytab {self.keytab!r} gives no ticket ({said})")
+            return CredentialsError(f"there is no ticket of Kerberos: run kinit ({said})")
+        return CredentialsError(f"Kerberos: {said}; klist shows the tickets, kinit gets one")
 
 
 def _without_layer(offered: bytes, name: str) -> bytes:
@@ -137,13 +160,3 @@ def _without_layer(offered: bytes, name: str) -> bytes:
             "the broker demands that Kerberos encrypts the connection, which Kafka does not have"
         )
     return bytes((NO_LAYER, 0, 0, 0)) + name.encode()
-
-
-def _explained(errors: Any, error: Exception) -> CredentialsError:
-    """Return an error of the library in words: it has the reason, and nothing secret."""
-    said = " ".join(str(error).split())
-    if isinstance(error, errors.ExpiredCredentialsError):
-        return CredentialsError(f"the ticket of Kerberos has expired: run kinit ({said})")
-    if isinstance(error, errors.MissingCredentialsError):
-        return CredentialsError(f"there is no ticket of Kerberos: run kinit ({said})")
-    return CredentialsError(f"Kerberos: {said}; klist shows the tickets, kinit gets one")

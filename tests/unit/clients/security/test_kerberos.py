@@ -23,7 +23,11 @@ ALL_LAYERS = b"\x07\x00\xff\xff"
 
 
 class GSSError(Exception):
-    pass
+    min_code = 0
+
+
+class OldTicketError(GSSError):
+    min_code = -1765328352
 
 
 class ExpiredCredentialsError(GSSError):
@@ -165,13 +169,15 @@ def test_a_principal_and_a_keytab_choose_the_ticket(gssapi: FakeGssapi) -> None:
 
     assert gssapi.contexts[0]["name"] == (f"stream@{HOST}", "host")
     assert gssapi.contexts[0]["creds"] == "tickets"
-    assert gssapi.tickets == [
-        {
-            "name": ("bob@EXAMPLE", "user"),
-            "usage": "initiate",
-            "store": {"client_keytab": "/etc/bob.keytab"},
-        }
-    ]
+    (tickets,) = gssapi.tickets
+    cache = tickets["store"].pop("ccache")
+    assert tickets == {
+        "name": ("bob@EXAMPLE", "user"),
+        "usage": "initiate",
+        "store": {"client_keytab": "/etc/bob.keytab"},
+    }
+    # The cache of the user may have tickets of another principal, which the library then refuses.
+    assert cache.startswith("MEMORY:pyk-")
 
 
 @pytest.mark.parametrize(
@@ -201,6 +207,7 @@ def test_a_broker_that_never_ends_is_given_up(gssapi: FakeGssapi) -> None:
     ("failure", "words"),
     [
         (ExpiredCredentialsError, "has expired: run kinit"),
+        (OldTicketError, "has expired: run kinit"),
         (MissingCredentialsError, "there is no ticket of Kerberos: run kinit"),
         (GSSError, r"Kerberos: Server not found; klist shows"),
     ],
@@ -214,6 +221,13 @@ def test_what_the_library_says_comes_with_what_to_do(
         sent(Kerberos(principal="alice@EXAMPLE"))
 
     assert "as 'alice@EXAMPLE' with GSSAPI" in str(caught.value)
+
+
+def test_a_keytab_without_a_key_is_named(gssapi: FakeGssapi) -> None:
+    gssapi.failure = MissingCredentialsError("No key")
+
+    with pytest.raises(SaslAuthenticationFailedError, match=r"keytab '/none' gives no ticket"):
+        sent(Kerberos(keytab="/none"))
 
 
 def test_without_the_library_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
