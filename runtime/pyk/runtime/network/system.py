@@ -239,9 +239,12 @@ class SystemListener:
                     ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
                     ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
                 )
-        except OSError:
-            accepted.close()  # the peer is gone already, or what it sends is not TLS
+        except BaseException as error:
+            accepted.close()
             self._gate.leave(host)
+            # The peer is gone already, or what it sends is not TLS: that is nothing to tell of.
+            if not isinstance(error, OSError):
+                raise
 
     def _pause(self, listening: socket.socket, seconds: float) -> None:
         self._loop.remove_reader(listening)

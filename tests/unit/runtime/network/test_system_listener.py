@@ -1,4 +1,4 @@
-"""Ports of the operating system when it has no descriptor left."""
+"""Ports of the operating system: without a free descriptor, and with a gate."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import contextlib
 import os
 import resource
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from pyk.runtime.network import FrameTransport, SystemNetwork
+from support.real_time import IN_TIME
 
 
 @contextlib.contextmanager
@@ -107,4 +109,87 @@ async def test_both_ends_of_a_connection_send_small_frames_at_once() -> None:
     assert delays == [False, False]
     for end in ends:
         end.close()
+    await listener.close()
+
+
+class Gate:
+    """Answers as it is told to, and remembers who came and went."""
+
+    def __init__(self, *, seconds: float = 0.0, close_after: float | None = None) -> None:
+        self.seconds = seconds
+        self.close_after = close_after
+        self.entered: list[str] = []
+        self.left: list[str] = []
+
+    def wait(self) -> float:
+        seconds, self.seconds = self.seconds, 0.0
+        return seconds
+
+    def enter(self, host: str) -> float | None:
+        self.entered.append(host)
+        return self.close_after
+
+    def leave(self, host: str) -> None:
+        self.left.append(host)
+
+
+async def listen(gate: Gate, tls: Callable[[], ssl.SSLContext] | None = None) -> Any:
+    def factory() -> FrameTransport:
+        return FrameTransport(Receiver(), max_frame_bytes=100)
+
+    return await SystemNetwork().listen(factory, "127.0.0.1", 0, tls, gate)
+
+
+async def test_connections_wait_while_the_gate_is_closed() -> None:
+    gate = Gate(seconds=0.01)
+    listener = await listen(gate)
+
+    _, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    async with asyncio.timeout(IN_TIME):
+        while not gate.entered:
+            await asyncio.sleep(0)
+
+    assert gate.entered == ["127.0.0.1"]
+    writer.close()
+    await listener.close()
+
+
+async def test_connections_that_are_not_admitted_are_closed_with_the_port() -> None:
+    gate = Gate(close_after=3600)
+    listener = await listen(gate)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    async with asyncio.timeout(IN_TIME):
+        while not gate.entered:
+            await asyncio.sleep(0)
+
+        await listener.close()
+
+        assert await reader.read() == b""
+    assert gate.left == []
+    writer.close()
+
+
+def no_context() -> ssl.SSLContext:
+    raise ValueError("the certificate has changed, and is none")
+
+
+@pytest.mark.parametrize(
+    "tls", [lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), no_context], ids=["peer", "broker"]
+)
+async def test_a_connection_whose_handshake_fails_leaves(
+    tls: Callable[[], ssl.SSLContext],
+) -> None:
+    gate = Gate()
+    listener = await listen(gate, tls)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+
+    writer.write(b"this is no handshake")
+    async with asyncio.timeout(IN_TIME):
+        with contextlib.suppress(ConnectionResetError):
+            await reader.read()
+        while not gate.left:
+            await asyncio.sleep(0)
+
+    assert gate.entered == gate.left == ["127.0.0.1"]
+    writer.close()
     await listener.close()
