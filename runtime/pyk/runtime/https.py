@@ -107,28 +107,31 @@ def send(
     ``context`` checks the server's certificate: by the system's authorities if it is None. Raises
     :class:`HttpsError`; an answer with any status is one.
     """
-    connection = _connection(url, context, limits)
-    with _explained(url, limits), contextlib.closing(connection):
-        connection.connect()
-        sock: socket.socket = connection.sock
-        sock.settimeout(limits.read_timeout)
+    kind = http.client.HTTPSConnection if url.has_tls else http.client.HTTPConnection
+    with _explained(url, limits), contextlib.closing(kind(url.host, url.port)) as connection:
+        connection.sock = sock = _connected(url, context, limits)
         with _deadline(sock, limits.read_timeout):
+            if isinstance(sock, ssl.SSLSocket):
+                sock.do_handshake()
             connection.request("GET" if body is None else "POST", url.path, body, dict(headers))
             with connection.getresponse() as response:
                 return Answer(response.status, _body(response, url, limits.max_bytes))
 
 
-def _connection(
-    url: Url, context: ssl.SSLContext | None, limits: Limits
-) -> http.client.HTTPConnection:
+def _connected(url: Url, context: ssl.SSLContext | None, limits: Limits) -> socket.socket:
+    """Return a socket that is connected; the handshake of TLS comes under the deadline."""
+    sock = socket.create_connection((url.host, url.port), limits.connect_timeout)
+    sock.settimeout(limits.read_timeout)
     if not url.has_tls:
-        return http.client.HTTPConnection(url.host, url.port, timeout=limits.connect_timeout)
-    if context is None:
-        context = ssl.create_default_context()
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return http.client.HTTPSConnection(
-        url.host, url.port, timeout=limits.connect_timeout, context=context
-    )
+        return sock
+    try:
+        if context is None:
+            context = ssl.create_default_context()
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+        return context.wrap_socket(sock, server_hostname=url.host, do_handshake_on_connect=False)
+    except BaseException:
+        sock.close()
+        raise
 
 
 def _body(response: http.client.HTTPResponse, url: Url, max_bytes: int) -> bytes:

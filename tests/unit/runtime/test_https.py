@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,6 +163,30 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(
 
     assert "did not answer within" in str(error)
     assert error.is_retriable
+
+
+def test_a_handshake_that_never_ends_is_given_up(authority: Authority) -> None:
+    is_over = threading.Event()
+
+    def drip(listening: socket.socket) -> None:
+        accepted, _ = listening.accept()
+        with accepted, contextlib.suppress(OSError):
+            accepted.sendall(b"\x16\x03\x03\x3f\xff")
+            while not is_over.wait(0.02):
+                accepted.sendall(b"\x02")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=(listening,))
+        thread.start()
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}/"
+        try:
+            with pytest.raises(HttpsError, match="did not answer within") as caught:
+                ask(url, authority, read_timeout=0.2, connect_timeout=0.2)
+        finally:
+            is_over.set()
+            thread.join()
+
+    assert caught.value.is_retriable
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ the keys fetched again, so that the next login finds it; but not for each token 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +95,8 @@ class KeySource:
         self._location = location
         self._clock = clock
         self._keys = keys
-        self._coming: asyncio.Future[KeySet] | None = None
+        self.is_refreshing = False
+        """Whether keys are being fetched."""
         self._failures = 0
         self._asked_at = clock.now()
         self._refresh_at = self._asked_at + location.refresh_ms / 1000
@@ -108,11 +111,6 @@ class KeySource:
             raise InvalidConfigError(f"{OPTION}: {error}", name=OPTION) from None
         return cls(location, clock, keys)
 
-    @property
-    def is_refreshing(self) -> bool:
-        """Whether keys are being fetched."""
-        return self._coming is not None
-
     def verifies(self, token: JsonWebToken) -> bool:
         """Return whether one of the keys signed a token, and fetch them again if that is due."""
         now = self._clock.now()
@@ -125,26 +123,35 @@ class KeySource:
         return isinstance(key_id, str) and not self._keys.has(key_id)
 
     def _refresh(self, now: float) -> None:
-        if not self.is_refreshing:
-            self._asked_at = now
-            loop = asyncio.get_running_loop()
-            self._coming = loop.run_in_executor(None, fetch_keys, self._location)
-            self._coming.add_done_callback(self._came)
-
-    def _came(self, coming: asyncio.Future[KeySet]) -> None:
-        self._coming = None
-        if coming.cancelled():
+        """Fetch the keys in a thread, which the end of a broker does not wait for."""
+        if self.is_refreshing:
             return
-        error, now = coming.exception(), self._clock.now()
-        if error is None:
-            self._keys, self._failures = coming.result(), 0
+        self._asked_at, self.is_refreshing = now, True
+        loop = asyncio.get_running_loop()
+
+        def fetch() -> None:
+            outcome: KeySet | KeysUnavailableError = KeysUnavailableError("a bug in pyk")
+            try:
+                outcome = fetch_keys(self._location)
+            except KeysUnavailableError as error:
+                outcome = error
+            finally:
+                with contextlib.suppress(RuntimeError):  # the broker has ended, and its loop
+                    loop.call_soon_threadsafe(self._came, outcome)
+
+        threading.Thread(target=fetch, name="pyk-keys", daemon=True).start()
+
+    def _came(self, outcome: KeySet | KeysUnavailableError) -> None:
+        now, self.is_refreshing = self._clock.now(), False
+        if isinstance(outcome, KeySet):
+            self._keys, self._failures = outcome, 0
             self._refresh_at = now + self._location.refresh_ms / 1000
-            log.info("Fetched %d keys of the identity provider", len(self._keys.keys))
+            log.info("Fetched %d keys of the identity provider", len(outcome.keys))
             return
         wait_ms = self._location.retry_backoff_ms * 2 ** min(self._failures, 30)
         self._refresh_at = now + min(wait_ms, self._location.retry_backoff_max_ms) / 1000
         self._failures += 1
-        log.warning("Cannot fetch the keys of the identity provider: %s", error)
+        log.warning("Cannot fetch the keys of the identity provider: %s", outcome)
 
 
 def fetch_keys(location: KeyLocation) -> KeySet:
