@@ -63,20 +63,22 @@ def run(options: dict[str, str], stream_options: dict[str, str], folder: Path) -
         "spark.eventLog.dir": events.as_uri(),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.python.authenticate.socketTimeout": "300s",  # on a busy machine
         "spark.sql.redaction.options.regex": REDACTED,
     }
     job = folder.with_suffix(".json")
     given = {"options": options, "stream_options": stream_options, "folder": str(folder)}
     job.write_text(json.dumps(given | {"confs": confs}))
+    paths = [str(TESTS), os.environ.get("PYTHONPATH", ""), *sys.path]
     done = subprocess.run(
         [sys.executable, "-m", "support.secret_queries", str(job)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]), **REFERENCES},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **REFERENCES},
         capture_output=True,
         check=False,
-        timeout=240,
+        timeout=600,
     )
-    assert done.returncode == 0, done.stderr[-5000:].decode()
+    assert done.returncode == 0, done.stderr[-30_000:].decode()
     files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     return b"\n".join([done.stdout, done.stderr, *files])
 
