@@ -185,7 +185,10 @@ async def test_without_a_secret_key_tokens_are_disabled(request_: Message) -> No
     assert response.error_code == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
 
 
-async def test_rules_say_who_creates_tokens_for_others_and_sees_them() -> None:
+async def test_rules_say_who_creates_tokens_for_others_and_sees_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
     config = CONFIG | {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:broker;User:ANONYMOUS;User:bob",
@@ -203,6 +206,8 @@ async def test_rules_say_who_creates_tokens_for_others_and_sees_them() -> None:
             seen_by_alice, seen_by_bob = await alice.ask(ALL), await bob.ask(ALL)
 
     assert refused.error_code == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    assert "Denied CREATE_TOKENS on USER 'User:bob' to User:alice" in caplog.text
+    assert "Denied DESCRIBE" not in caplog.text  # which nobody has asked for by name
     assert [each.token_id for each in seen_by_alice.tokens] == [of_alice.token_id]
     assert {each.token_id for each in seen_by_bob.tokens} == {of_alice.token_id, of_bob.token_id}
 

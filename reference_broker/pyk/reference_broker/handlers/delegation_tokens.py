@@ -152,19 +152,14 @@ def _may_ask(context: RequestContext) -> bool:
 def _may_see(
     services: TokenServices, token: DelegationTokenRecord, context: RequestContext
 ) -> bool:
-    return (
-        str(context.principal) in _parties(token)
-        or _is_allowed(
-            services,
-            context,
-            AclOperation.DESCRIBE,
-            ResourceType.DELEGATION_TOKEN,
-            token.token_id,
-        )
-        or _is_allowed(
-            services, context, AclOperation.DESCRIBE_TOKENS, ResourceType.USER, token.owner
-        )
+    """Return whether a client may see a token; a refusal is not logged, for it asks for many."""
+    if str(context.principal) in _parties(token):
+        return True
+    allowed = (
+        (AclOperation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id),
+        (AclOperation.DESCRIBE_TOKENS, ResourceType.USER, token.owner),
     )
+    return any(_is_allowed(services, context, *each, is_asked_for=False) for each in allowed)
 
 
 def _parties(token: DelegationTokenRecord) -> tuple[str, ...]:
@@ -178,11 +173,15 @@ def _is_allowed(
     operation: AclOperation,
     resource_type: ResourceType,
     name: str,
+    *,
+    is_asked_for: bool = True,
 ) -> bool:
     if services.authorizer is None:
         return True
     client = Client.of(context.principal, context.client_host.removeprefix("/"))
-    return services.authorizer.allows(client, operation, resource_type, name)
+    return services.authorizer.allows(
+        client, operation, resource_type, name, is_asked_for=is_asked_for
+    )
 
 
 def _told_to(context: RequestContext, answer: R) -> R:
