@@ -325,6 +325,7 @@ CASES: list[tuple[Message, int | None, list[Right], ErrorCode]] = [
     (offsets_of_single_group(), 1, [on_group(DESCRIBE), on_topic(DESCRIBE)], NO_GROUP),
     (deleted_offsets(), None, [on_group(DELETE)], NO_GROUP),
     (DescribeGroupsRequest(groups=["billing"]), None, [on_group(DESCRIBE)], NO_GROUP),
+    (DescribeGroupsRequest(groups=["billing"]), 0, [on_group(DESCRIBE)], NO_GROUP),
     (DeleteGroupsRequest(groups_names=["billing"]), None, [on_group(DELETE)], NO_GROUP),
     (InitProducerIdRequest(transactional_id="payer"), None, [on_id(WRITE)], NO_TRANSACTION),
     (

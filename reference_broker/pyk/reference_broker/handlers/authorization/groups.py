@@ -41,6 +41,8 @@ def describe_groups(call: Call) -> HandlerResult:
 
     def complete(response: Any) -> Message:
         for group in response.groups:
+            if group.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                group.error_message = None  # as in Kafka; versions before 6 have no field for one
             if group.authorized_operations != NO_OPERATIONS:
                 group.authorized_operations = call.access.operations(
                     ResourceType.GROUP, group.group_id
