@@ -21,5 +21,5 @@ def test_apache_kafka_answers_as_it_is_written_down() -> None:
     with brokers.apache_kafka() as kafka:
         found = asyncio.run(answers_of(kafka.sasl_bootstrap))
 
-    assert sum(map(len, found.values())) > 9000
+    assert sum(map(len, found.values())) > 10_000
     assert differences(kept_answers(), found) == {}

@@ -10,9 +10,6 @@ from support.acl_matrix.requests import (
     GROUP,
     IDS,
     NAMED,
-    OF_GROUPS,
-    OF_RECORDS,
-    OF_TRANSACTIONS,
     TOPIC,
     WITH_PUBLIC,
     Form,
@@ -222,11 +219,9 @@ OF_SECURITY: dict[str, Request] = {
     ),
 }
 
-LAST: dict[str, Request] = {
+OF_NEW_TOPICS: dict[str, Request] = {
     "create a topic automatically": Request(
         ApiKey.METADATA, 13, {"topics": [{"name": "auto-$user"}], "allowAutoTopicCreation": True}
     ),
 }
-
-REQUESTS = OF_RECORDS | OF_GROUPS | OF_TRANSACTIONS | OF_TOPICS | OF_CONFIGS | OF_SECURITY | LAST
-"""All requests, by name, in the order in which each user sends them."""
+"""For the end: they change what others show."""

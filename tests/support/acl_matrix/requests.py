@@ -83,7 +83,7 @@ def _fetched(names: Iterable[str], key: str) -> list[Form]:
 
 
 _FETCH = {"maxWaitMs": 0, "minBytes": 0, "maxBytes": 10_000}
-_EPOCHS = _each(NAMED, "topic", partitions=[{"partition": 0, "leaderEpoch": 0}])
+EPOCHS = _each(NAMED, "topic", partitions=[{"partition": 0, "leaderEpoch": 0}])
 _MEMBER = {"memberId": "nobody"}
 _TRANSACTION = {"transactionalId": "payer", **BOGUS_PRODUCER}
 
@@ -136,10 +136,10 @@ OF_RECORDS: dict[str, Request] = {
         },
     ),
     "offset for leader epoch": Request(
-        ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": -1, "topics": _EPOCHS}
+        ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": -1, "topics": EPOCHS}
     ),
     "offset for leader epoch as a follower": Request(
-        ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": 9, "topics": _EPOCHS}
+        ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": 9, "topics": EPOCHS}
     ),
     "describe producers": Request(
         ApiKey.DESCRIBE_PRODUCERS, 0, {"topics": _each(NAMED, "name", partitionIndexes=[0])}

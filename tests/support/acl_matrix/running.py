@@ -12,7 +12,7 @@ import attrs
 
 from pyk.protocol.registry import request_class
 from pyk.protocol.schema import Message
-from support.acl_matrix.admin_requests import REQUESTS
+from support.acl_matrix.all_requests import requests_of
 from support.acl_matrix.answers import Answers, Reader
 from support.acl_matrix.preparation import (
     Prepared,
@@ -60,7 +60,7 @@ class UserOfMatrix:
         found: dict[str, Any] = {}
         client = await log_in(self.bootstrap, self.user)
         try:
-            for name, request in REQUESTS.items():
+            for name, request in requests_of(self.user).items():
                 if not self._is_served(request):
                     continue
                 try:
