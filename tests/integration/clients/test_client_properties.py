@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +71,28 @@ def test_users_and_listeners_that_are_not_there_are_refused() -> None:
             cluster.client_properties("bob")
         with pytest.raises(ValueError, match="OTHER"):
             cluster.client_properties(listener="OTHER")
+
+
+FORKING = """
+import os, sys, warnings
+warnings.simplefilter("ignore")  # a fork with threads
+from pyk.reference_broker import Cluster
+
+with Cluster(tls=True) as cluster:
+    path = cluster.client_properties()["ssl.truststore.location"]
+    child = os.fork()
+    if not child:
+        sys.exit()
+    os.waitpid(child, 0)
+    print(os.path.exists(path))
+print(os.path.exists(path))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
+def test_a_forked_child_leaves_the_files_of_its_parent() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout.split() == ["True", "False"]

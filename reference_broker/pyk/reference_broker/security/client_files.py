@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,7 @@ class ClientFolder:
     """A temporary folder that only this user can read."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: str | None = None
         self._count = 0
 
     def write(self, options: Mapping[str, Any]) -> ClientFiles:
@@ -42,13 +43,14 @@ class ClientFolder:
         """Remove the folder."""
         folder, self._folder = self._folder, None
         if folder is not None:
-            folder.cleanup()
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _write(self, name: str, text: str) -> str:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="pyk-clients-")  # of mode 0700
+            # Of mode 0700. TemporaryDirectory would remove it at the end of a forked child, too.
+            self._folder = tempfile.mkdtemp(prefix="pyk-clients-")
         self._count += 1
-        path = os.path.join(self._folder.name, f"{name}-{self._count}.pem")
+        path = os.path.join(self._folder, f"{name}-{self._count}.pem")
         with open(path, "x", encoding="ascii", opener=_only_for_this_user) as file:
             file.write(text)
         return path
