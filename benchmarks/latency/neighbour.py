@@ -17,7 +17,15 @@ from collections.abc import Sequence
 from statistics import quantiles
 
 from benchmarks.broker.__main__ import reference_broker
-from pyk.clients import Admin, ClientQuotaAlteration, ClientQuotaEntity, NewTopic, Producer
+from pyk.clients import (
+    Admin,
+    ClientQuotaAlteration,
+    ClientQuotaEntity,
+    NewTopic,
+    OffsetSpec,
+    Producer,
+    TopicPartition,
+)
 
 FLOOD, VICTIM = "flood", "victim"
 QUOTA = 1_000_000
@@ -48,30 +56,44 @@ def waits_of_victim(bootstrap: str, seconds: float) -> list[float]:
     return waits
 
 
-def measure(bootstrap: str, what: str, seconds: float) -> float:
-    """Print the percentiles of one measurement, and return the 99th."""
+def measure(admin: Admin, bootstrap: str, what: str, seconds: float) -> float:
+    """Print the percentiles of one measurement and the rate of the flood; return the 99th."""
+    began, flooded = time.perf_counter(), _flooded(admin)
     waits = waits_of_victim(bootstrap, seconds)
+    rate = (_flooded(admin) - flooded) * len(VALUE) / 1e6 / (time.perf_counter() - began)
     hundredths = quantiles(waits, n=100)
-    print(f"{what:<28} p50 {hundredths[49]:8.2f} ms   p99 {hundredths[98]:8.2f} ms", flush=True)
+    print(
+        f"{what:<28} p50 {hundredths[49]:7.2f} ms   p99 {hundredths[98]:7.2f} ms   "
+        f"flood {rate:6.2f} MB/s",
+        flush=True,
+    )
     return hundredths[98]
+
+
+def _flooded(admin: Admin) -> int:
+    """Return how many records of the flood there are."""
+    partition = TopicPartition(FLOOD, 0)
+    return admin.list_offsets({partition: OffsetSpec.LATEST})[partition].offset
 
 
 def compare(bootstrap: str, seconds: float, warm_up: float) -> None:
     """Measure the victim alone, beside the flood, and beside the flood under a quota."""
     with Admin(bootstrap) as admin:
         admin.create_topics([NewTopic(FLOOD, 1), NewTopic(VICTIM, 1)])
-        alone = measure(bootstrap, "alone", seconds)
+        alone = measure(admin, bootstrap, "alone", seconds)
         command = [sys.executable, "-m", "benchmarks.latency.neighbour", "--flood", bootstrap]
         with subprocess.Popen(command) as process:
             try:
                 time.sleep(2)
-                free = measure(bootstrap, "beside a flood", seconds)
+                free = measure(admin, bootstrap, "beside a flood", seconds)
                 entity = ClientQuotaEntity({"client-id": FLOOD})
                 admin.alter_client_quotas(
                     ClientQuotaAlteration(entity, {"producer_byte_rate": QUOTA})
                 )
                 time.sleep(warm_up)
-                held = measure(bootstrap, f"beside it, held to {QUOTA / 1e6:g} MB/s", seconds)
+                held = measure(
+                    admin, bootstrap, f"beside it, held to {QUOTA / 1e6:g} MB/s", seconds
+                )
             finally:
                 process.kill()
     print(f"p99 beside the flood: {free / alone:.1f} times that alone; held: {held / alone:.1f}")
@@ -80,7 +102,7 @@ def compare(bootstrap: str, seconds: float, warm_up: float) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="benchmarks.latency.neighbour")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--warm-up", type=float, default=3.0)
+    parser.add_argument("--warm-up", type=float, default=12.0)
     parser.add_argument("--flood", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.flood:

@@ -24,8 +24,8 @@ from pyk.clients import (
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from support import apache_kafka
-from support.broker_requests import create_topic
-from support.brokers import Kafka, ReferenceBroker
+from support.broker_requests import create_topic, fetch, produce
+from support.brokers import Kafka, ReferenceBroker, make_topic_of_node_0
 from support.quotas import (
     ANY,
     DEFAULT,
@@ -37,7 +37,7 @@ from support.quotas import (
     limit,
     question,
 )
-from support.raw_client import RawClient
+from support.raw_client import RawClient, batch
 from support.real_time import IN_TIME
 
 _numbers = itertools.count()
@@ -237,10 +237,10 @@ def rate_is_kept(kilobytes: int, seconds: float) -> bool:
     return abs(kilobytes * 1000 / seconds / RATE - 1) <= TOLERANCE
 
 
-async def limit_rate(kafka: Kafka, client_id: str, name: str) -> None:
+async def limit_rate(kafka: Kafka, client_id: str, name: str, rate: float = RATE) -> None:
     async with AsyncAdmin(kafka.bootstrap) as admin:
         entity = ClientQuotaEntity({"client-id": client_id})
-        await admin.alter_client_quotas(ClientQuotaAlteration(entity, {name: RATE}))
+        await admin.alter_client_quotas(ClientQuotaAlteration(entity, {name: rate}))
         while not await admin.describe_client_quotas(
             ClientQuotaFilter.contains(
                 [ClientQuotaFilterComponent.of_entity("client-id", client_id)]
@@ -253,15 +253,15 @@ async def test_a_producer_keeps_to_its_rate(kafka: Kafka, topic: str) -> None:
     await limit_rate(kafka, topic, "producer_byte_rate")
     async with AsyncProducer(kafka.bootstrap, client_id=topic, batch_size=16_000) as producer:
 
-        async def produce(kilobytes: int) -> float:
+        async def produce_kilobytes(kilobytes: int) -> float:
             began = time.monotonic()
             for _ in range(kilobytes):
                 await producer.send(topic, RECORD, partition=0)
             await producer.flush()
             return time.monotonic() - began
 
-        await produce(500)
-        seconds = await produce(4_500)
+        await produce_kilobytes(500)
+        seconds = await produce_kilobytes(4_500)
 
     assert rate_is_kept(4_500, seconds)
 
@@ -290,6 +290,25 @@ async def test_a_consumer_keeps_to_its_rate(kafka: Kafka, topic: str) -> None:
         seconds = await consume(4_500)
 
     assert rate_is_kept(4_500, seconds)
+
+
+async def test_throttle_times_follow_from_what_ten_windows_hold(kafka: Kafka) -> None:
+    topic = await asyncio.to_thread(make_topic_of_node_0, kafka, "throttled")
+    await limit_rate(kafka, f"{topic}-writer", "producer_byte_rate", 20_000)
+    await limit_rate(kafka, f"{topic}-reader", "consumer_byte_rate", 20_000)
+    values = batch(bytes(400_000))
+
+    async with RawClient(kafka.bootstrap, client_id=f"{topic}-writer") as writer:
+        produced = await writer.ask(produce(values, topic=topic), 12)
+    async with RawClient(kafka.bootstrap, client_id=f"{topic}-reader") as reader:
+        fetched = await reader.ask(fetch(0, topic=topic), 12)
+
+    # Twice what may be used at once: what it takes to use as much again.
+    assert produced.responses[0].partition_responses[0].error_code == 0
+    assert 10_000 <= produced.throttle_time_ms < 10_100
+    # A throttled fetch has no records, and no session.
+    assert 10_000 <= fetched.throttle_time_ms < 10_100
+    assert (fetched.responses, fetched.session_id) == ([], 0)
 
 
 async def test_changes_above_a_rate_are_refused_and_tried_again(kafka: Kafka, topic: str) -> None:
