@@ -412,8 +412,8 @@ class Admin(AdminFace, BlockingContext):
     ) -> int:
         """Let a token, given itself or by its HMAC, live longer: from now on, for this long.
 
-        Return when it expires now, in ms since 1970. By default the period is
-        ``delegation.token.expiry.time.ms`` of the brokers.
+        Return when it expires now, in ms since 1970; brokers have a default and a limit. Raises
+        :class:`DelegationTokenOwnerMismatchError` for others than its owner and renewers.
         """
         return self._thread.call(
             self._core.tokens.renew_delegation_token(
@@ -430,7 +430,7 @@ class Admin(AdminFace, BlockingContext):
     ) -> int:
         """Let a token, given itself or by its HMAC, expire after this time, by default at once.
 
-        Return when it expires, in ms since 1970.
+        Return when it expires, in ms since 1970. Raises as :meth:`renew_delegation_token` does.
         """
         return self._thread.call(
             self._core.tokens.expire_delegation_token(

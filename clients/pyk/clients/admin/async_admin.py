@@ -359,8 +359,8 @@ class AsyncAdmin(AdminFace, AsyncContext):
     ) -> int:
         """Let a token, given itself or by its HMAC, live longer: from now on, for this long.
 
-        Return when it expires now, in ms since 1970. By default the period is
-        ``delegation.token.expiry.time.ms`` of the brokers.
+        Return when it expires now, in ms since 1970; brokers have a default and a limit. Raises
+        :class:`DelegationTokenOwnerMismatchError` for others than its owner and renewers.
         """
         return await self._core.tokens.renew_delegation_token(
             token, renew_period_ms=renew_period_ms, timeout=timeout
@@ -375,7 +375,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
     ) -> int:
         """Let a token, given itself or by its HMAC, expire after this time, by default at once.
 
-        Return when it expires, in ms since 1970.
+        Return when it expires, in ms since 1970. Raises as :meth:`renew_delegation_token` does.
         """
         return await self._core.tokens.expire_delegation_token(
             token, expiry_period_ms=expiry_period_ms, timeout=timeout
