@@ -141,3 +141,41 @@ async def test_a_slow_marker_holds_no_verification_up() -> None:
         assert (await first.describe()).transaction_state == "PrepareCommit"
         replica.catch_up()
         assert await first.settle() == "CompleteCommit"
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (10, ErrorCode.INVALID_TXN_STATE),
+        (11, ErrorCode.TRANSACTION_ABORTABLE),
+        (12, ErrorCode.NONE),
+    ],
+)
+@virtual_time
+async def test_a_partition_is_added_by_a_write_of_version_12_only(
+    version: int, code: ErrorCode
+) -> None:
+    async with running_broker() as broker:
+        requests = TransactionRequests(broker)
+        producer = await requests.init()
+
+        assert await requests.write(producer, ORDERS, version=version) is code
+
+        state = "Ongoing" if version == 12 else "Empty"
+        assert (await requests.describe()).transaction_state == state
+
+
+@pytest.mark.parametrize(("version", "asks"), [(11, 0), (12, 1)])
+@virtual_time
+async def test_without_verification_the_coordinator_is_asked_to_add_partitions_only(
+    version: int, asks: int
+) -> None:
+    async with running_broker(transaction_partition_verification_enable=False) as broker:
+        requests, producer = await begin(broker, version)
+
+        with after_each_verification(broker, lambda _: None) as asked:
+            for sequence in range(3):
+                written = await requests.write(producer, ORDERS, sequence=sequence, version=version)
+                assert written is ErrorCode.NONE
+
+        assert asked == [asks]
