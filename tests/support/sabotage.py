@@ -13,6 +13,8 @@ from typing import Any
 from pyk.clients.consumer.faces.transaction_calls import TransactionCalls
 from pyk.clients.producer.transactions.driver import TransactionDriver
 from pyk.clients.topic_partition import OffsetAndMetadata
+from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.coordinator.group.offset_requests import OffsetRequests
 from pyk.reference_broker.coordinator.group.pending_offsets import AppliedOffset, PendingOffsets
 from pyk.reference_broker.coordinator.transaction import initializing
 from pyk.reference_broker.coordinator.transaction.transaction import NO_EPOCH, Transaction
@@ -204,11 +206,23 @@ def commit_offsets_ahead(patch: Patch) -> None:
 
 
 def commit_offsets_outside(patch: Patch) -> None:
-    """Leave the offsets out of the transaction, and commit them by no request at all."""
+    """Commit the offsets of a transaction at once, whatever becomes of it."""
+    commit = OffsetRequests.commit_in_transaction
 
-    async def nothing(self: TransactionDriver, *args: Any, **options: Any) -> None:
-        if "on_taken" in options:
-            options["on_taken"]()
+    def commit_at_once(self: OffsetRequests, *args: Any) -> Any:
+        results, decision = commit(self, *args)
+        return results, Decision(decision.records)
+
+    patch(OffsetRequests, "commit_in_transaction", commit_at_once)
+
+
+def leave_offsets_out(patch: Patch) -> None:
+    """Commit a transaction without the offsets that the application gave to it."""
+
+    async def nothing(
+        self: TransactionDriver, *args: Any, on_taken: Callable[[], object] = lambda: None
+    ) -> None:
+        on_taken()
 
     patch(TransactionDriver, "send_offsets", nothing)
 
@@ -232,7 +246,8 @@ FOUND_AS: dict[Callable[[Patch], None], set[str]] = {
     apply_aborted_offsets: {"stale commit"},
     forget_committed_offsets: {"duplicated", "stale commit"},
     commit_offsets_ahead: {"stale commit"},
-    commit_offsets_outside: {"duplicated", "stale commit"},
+    commit_offsets_outside: {"stale commit"},
+    leave_offsets_out: {"duplicated", "stale commit"},
     forget_to_go_back: {"stale commit"},
 }
 """What shows each sabotage: one of these at least."""
