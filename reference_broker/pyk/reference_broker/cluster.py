@@ -101,18 +101,13 @@ class AsyncCluster:
         random = random or SystemRandom()
         self._users = dict(sasl or {})
         self._certificates = Certificates() if tls else None
-        given = _quick_start(config or {})
-        if super_users is not None:
-            given = access_configs(given, self._users, super_users, has_certificates=tls)
+        given = self._restricted(_quick_start(config or {}), super_users)
         self._config = self._secured(given, host, port, advertise, random)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
         self._environment = Environment(
-            clock=clock,
-            random=random,
-            network=network or SystemNetwork(),
-            filesystem=filesystem,
+            clock=clock, random=random, network=network or SystemNetwork(), filesystem=filesystem
         )
         self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
@@ -121,6 +116,15 @@ class AsyncCluster:
         self._request_log = RequestLog()
         self.faults = FaultRules()
         """Rules that make requests go wrong."""
+
+    def _restricted(
+        self, config: dict[str, object], super_users: Iterable[str] | None
+    ) -> dict[str, object]:
+        """Return the configuration with an authorizer, if there are super users."""
+        if super_users is None:
+            return config
+        has_certificates = self._certificates is not None
+        return access_configs(config, self._users, super_users, has_certificates=has_certificates)
 
     def _secured(
         self,

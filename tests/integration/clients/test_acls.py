@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -156,13 +156,14 @@ def test_an_acl_that_is_deleted_allows_no_more(admin: Admin, alice: dict[str, An
     assert admin.describe_acls() == []
 
 
+@pytest.mark.parametrize("end", [Cluster.stop, Cluster.kill])
 def test_acls_outlive_a_restart_of_the_broker(
-    cluster: Cluster, admin: Admin, alice: dict[str, Any]
+    cluster: Cluster, admin: Admin, alice: dict[str, Any], end: Callable[[Cluster], None]
 ) -> None:
     binding = acl(WRITE, TOPIC, "orders")
     admin.create_acls([binding])
 
-    cluster.stop()
+    end(cluster)
     cluster.start()
 
     assert admin.describe_acls() == [binding]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyk.protocol.acls import AclOperation, ResourceType
@@ -19,12 +20,6 @@ REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 def add_partitions(call: Call) -> HandlerResult:
     """Refuse all partitions if the producer may not write to one of them: none is added then."""
-    from pyk.protocol.messages.add_partitions_to_txn import (
-        AddPartitionsToTxnPartitionResult,
-        AddPartitionsToTxnResponse,
-        AddPartitionsToTxnTopicResult,
-    )
-
     if call.version >= FIRST_VERSION_OF_ADD_BY_BROKERS:
         return call.proceed()
     topics = call.request.v3_and_below_topics
@@ -43,6 +38,16 @@ def add_partitions(call: Call) -> HandlerResult:
         is_known = call.services.image.partition(TopicPartition(topic, number)) is not None
         missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.OPERATION_NOT_ATTEMPTED if is_known else missing
+
+    return _partition_results(topics, code)
+
+
+def _partition_results(topics: Iterable[Any], code: Callable[[str, int], ErrorCode]) -> Message:
+    from pyk.protocol.messages.add_partitions_to_txn import (
+        AddPartitionsToTxnPartitionResult,
+        AddPartitionsToTxnResponse,
+        AddPartitionsToTxnTopicResult,
+    )
 
     return AddPartitionsToTxnResponse(
         results_by_topic_v3_and_below=[
