@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 
 def snake_case(name: str) -> str:
@@ -10,6 +11,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
+@cache  # asked for each field of each message in JSON; there are only so many names
 def camel_case(name: str) -> str:
     """Return ``offset_for_leader_epoch`` as ``OffsetForLeaderEpoch``."""
     return "".join(word.capitalize() for word in name.split("_"))

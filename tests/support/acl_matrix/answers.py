@@ -83,12 +83,16 @@ def _is_kept(key: str, value: Any) -> bool:
 
 def codes(form: Any) -> set[int]:
     """Return all error codes in a response."""
-    if isinstance(form, list):
-        return {code for item in form for code in codes(item)}
-    if not isinstance(form, dict):
-        return set()
-    own = {value for key, value in form.items() if key.lower().endswith("errorcode")}
-    return own | {code for value in form.values() for code in codes(value)}
+    found: set[int] = set()
+    forms = [form]
+    while forms:
+        one = forms.pop()
+        if isinstance(one, dict):
+            found |= {one[key] for key in one if key.endswith(("errorCode", "ErrorCode"))}
+            forms += [value for value in one.values() if isinstance(value, list | dict)]
+        elif isinstance(one, list):
+            forms += [item for item in one if isinstance(item, list | dict)]
+    return found
 
 
 def grouped(answers: Answers) -> dict[str, list[dict[str, Any]]]:
