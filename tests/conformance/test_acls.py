@@ -282,6 +282,21 @@ def test_a_producer_raises_at_once_and_goes_on_after_a_grant(user: User, topic: 
         producer.send_batch(topic, [b"allowed", b"too"]).result()
 
 
+def test_a_denied_topic_does_not_hold_back_others(admin: Admin, user: User, topic: str) -> None:
+    secret = f"{topic}-secret"
+    admin.create_topics([NewTopic(secret)])
+    user.may(WRITE, TOPIC, topic)
+    user.may(DESCRIBE, TOPIC, secret)
+    with Producer(linger_ms=50, **user.options) as producer:
+        once_allowed(lambda: producer.send_and_wait(topic, b"0"))
+        once_allowed(lambda: producer.partitions_for(secret))
+        deliveries = [(producer.send(topic, b"x"), producer.send(secret, b"x")) for _ in range(20)]
+
+        for allowed, denied in deliveries:
+            assert allowed.result(AT_ONCE).topic == topic
+            assert isinstance(denied.exception(AT_ONCE), TopicAuthorizationFailedError)
+
+
 async def test_an_async_producer_raises_at_once_and_goes_on_after_a_grant(
     user: User, topic: str
 ) -> None:
@@ -374,6 +389,36 @@ def test_offsets_of_a_denied_group_abort_only_their_transaction(user: User, topi
             return True
 
         eventually(is_paid)
+    finally:
+        producer.close()
+
+
+def test_a_transactional_id_that_is_revoked_ends_its_producer(user: User, topic: str) -> None:
+    user.may(WRITE, TOPIC, topic)
+    user.may(WRITE, TRANSACTIONAL_ID, "payer")
+
+    def new_producer() -> Producer[Any, Any]:
+        return Producer[Any, Any](transactional_id="payer", **user.options)
+
+    def pay(producer: Producer[Any, Any]) -> None:
+        with producer.transaction():
+            producer.send(topic, b"paid").result()
+
+    producer = new_producer()
+    try:
+        once_allowed(producer.init_transactions)
+        pay(producer)
+        user.may_no_more(WRITE, TRANSACTIONAL_ID, "payer")
+        refused = refusal(lambda: pay(producer))
+        assert isinstance(refused, TransactionalIdAuthorizationFailedError)
+        assert refused.fatal
+    finally:
+        producer.close()
+    user.may(WRITE, TRANSACTIONAL_ID, "payer")
+    producer = new_producer()
+    try:
+        once_allowed(producer.init_transactions)
+        pay(producer)
     finally:
         producer.close()
 
