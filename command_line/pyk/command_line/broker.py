@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -85,15 +85,11 @@ def broker(  # noqa: PLR0917 - click passes them by name
     if "listeners" not in config:
         host, port = host or HOST, PORT if port is None else port
     filesystem = OsFileSystem(is_durable=data_dir is not None)
-    with ExitStack() as stack:
-        if data_dir is None:
-            with hidden_modules("bz2", "lzma"):
-                import tempfile
-            data_dir = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyk-broker-"))
+    with _folder(data_dir) as folder:
         try:
             cluster = AsyncCluster(
                 brokers,
-                data_dir=data_dir,
+                data_dir=folder,
                 config=config,
                 host=host,
                 port=port,
@@ -109,6 +105,18 @@ def broker(  # noqa: PLR0917 - click passes them by name
         except OSError as error:
             where = config.get("listeners") or f"{host}:{port}"
             raise click.ClickException(_explain(error, where)) from error
+
+
+@contextmanager
+def _folder(data_dir: str | None) -> Iterator[str]:
+    """Return the folder for the data: a temporary one if none is given."""
+    if data_dir is not None:
+        yield data_dir
+        return
+    with hidden_modules("bz2", "lzma"):
+        import tempfile
+    with tempfile.TemporaryDirectory(prefix="pyk-broker-") as folder:
+        yield folder
 
 
 def _parse_config(text: str) -> tuple[str, str]:
