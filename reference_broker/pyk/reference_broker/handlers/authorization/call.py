@@ -122,9 +122,9 @@ def by_item(
     def handle(call: Call) -> HandlerResult:
         allowed, refused = [], []
         items = getattr(call.request, asked)
-        times = Counter(map(unique, items)) if unique else Counter[object]()
+        times = Counter(map(unique, items)) if unique is not None else None
         for item in items:
-            is_repeated = unique is not None and times[unique(item)] > 1
+            is_repeated = times is not None and unique is not None and times[unique(item)] > 1
             code = ErrorCode.NONE if is_repeated else refusal(call, item)
             if code:
                 refused.append(refused_result(call, asked, answered, item, code))

@@ -62,11 +62,13 @@ def transactional_id_refusal(
 
 def produce_transaction(call: Call) -> ErrorCode:
     """Allow transactional records to those who may write with the transactional id."""
+    transactional_id = call.request.transactional_id
+    if transactional_id is None:
+        return ErrorCode.NONE  # the handler refuses transactional records without an id
     from pyk.reference_broker.handlers.produce import transactional_producers
 
-    transactional_id = call.request.transactional_id
-    if transactional_id is None or not transactional_producers(call.request):
-        return ErrorCode.NONE  # the handler refuses such records without an id
+    if not transactional_producers(call.request):
+        return ErrorCode.NONE
     return transactional_id_refusal(call, AclOperation.WRITE, transactional_id)
 
 
