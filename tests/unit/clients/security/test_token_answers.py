@@ -73,7 +73,10 @@ def test_other_answers_are_errors_that_show_none_of_them(body: bytes, words: str
 
 @pytest.mark.parametrize(
     ("status", "is_retriable"),
-    [(302, False), (400, False), (401, False), (404, False), (408, True), (429, True), (503, True)],
+    [
+        *((status, False) for status in (202, 300, 302, 399, 400, 401, 403, 404, 499)),
+        *((status, True) for status in (408, 425, 429, 500, 503)),
+    ],
 )
 def test_a_refusal_is_asked_again_only_if_that_may_help(status: int, is_retriable: bool) -> None:
     with pytest.raises(TokenError, match=f"HTTP {status}") as caught:
@@ -107,6 +110,22 @@ def test_a_long_refusal_is_cut() -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_a_redirect_is_not_followed_and_said_so() -> None:
+@pytest.mark.parametrize("status", [300, 307, 399])
+def test_a_redirect_is_not_followed_and_said_so(status: int) -> None:
     with pytest.raises(TokenError, match="not followed"):
-        token_of(307, b"", URL, NOW)
+        token_of(status, b"", URL, NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_told"), [(400, True), (401, True), (403, True), (404, False)]
+)
+def test_what_to_check_is_said_where_the_client_may_be_at_fault(status: int, is_told: bool) -> None:
+    with pytest.raises(TokenError) as caught:
+        token_of(status, b"", URL, NOW)
+
+    assert ("check client id" in str(caught.value)) is is_told
+    assert "not followed" not in str(caught.value)
+
+
+def test_a_token_may_come_as_something_that_was_created() -> None:
+    assert token_of(201, answer(access_token="opaque", expires_in=60), URL, NOW).lifetime == 60
