@@ -207,6 +207,7 @@ async def test_send_before_the_initialization_raises_at_once():
     [
         ErrorCode.INVALID_RECORD,
         ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.TRANSACTION_ABORTABLE,
@@ -222,7 +223,7 @@ async def test_a_batch_that_fails_makes_the_transaction_abortable_and_the_produc
     async with transacting(version) as (cluster, producer):
         cluster.once(ProduceRequest, cluster.refuse(code))
         await producer.begin_transaction()
-        await producer.send("orders", b"fails")
+        delivery = await producer.send("orders", b"fails")
         with pytest.raises(TransactionAbortableError) as caught:
             await producer.commit_transaction()
         with pytest.raises(TransactionAbortableError):
@@ -230,6 +231,9 @@ async def test_a_batch_that_fails_makes_the_transaction_abortable_and_the_produc
         await producer.abort_transaction()
         await run_transaction(producer, b"next")
 
+    failure = delivery.exception()
+    assert failure is not None
+    assert (failure.code, failure.fatal, failure.txn_requires_abort) == (code, False, True)
     assert caught.value.txn_requires_abort
     assert isinstance(caught.value, KafkaError)
     assert cluster.committed == [b"next"]

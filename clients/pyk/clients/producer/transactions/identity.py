@@ -67,4 +67,7 @@ class TransactionalIdentity:
         error = batch.error
         assert error is not None, "a batch fails for a reason"
         meaning = meaning_of_error(TransactionRequest.PRODUCE, error)
+        if meaning is Meaning.ABORT and error.fatal:
+            # It would be, for a request to the coordinator; here the producer goes on.
+            error.fatal, error.txn_requires_abort = False, True
         self._state.batch_failed(error, meaning, has_numbers=batch.data is not None)
