@@ -400,6 +400,14 @@ async def test_a_request_is_refused_unless_all_that_it_needs_is_allowed(
         assert not refusals(await broker.ask(request_, version))
 
 
+@virtual_time
+async def test_the_reason_is_in_the_words_of_kafka() -> None:
+    async with authorized_broker() as broker:
+        answer = await broker.ask(FindCoordinatorRequest(key="billing"), 3)
+
+    assert answer.error_message == "Group authorization failed."
+
+
 @pytest.mark.parametrize("key", sorted(SERVED), ids=lambda key: key.api_name)
 def test_every_api_has_a_requirement(key: ApiKey) -> None:
     assert key in REQUIREMENTS
