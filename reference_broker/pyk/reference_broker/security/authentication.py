@@ -143,6 +143,8 @@ class SaslAuthentication:
             )
         lifetime_ms = self._lifetime_ms(login, now_ms)
         self._expires_at_ms = now_ms + lifetime_ms if lifetime_ms else None
+        if login.expires_at_ms is not None and login.expires_at_ms <= now_ms:
+            self._expires_at_ms = now_ms  # a token that was taken within the skew of clocks
         self.state, self._exchange = State.AUTHENTICATED, None
         self.is_token_authenticated = login.is_by_token
         if self.principal is None:

@@ -16,7 +16,7 @@ from pyk.reference_broker.security.exchanges import (
     OAuthBearerExchange,
     PlainExchange,
 )
-from pyk.reference_broker.security.principal import Principal
+from pyk.reference_broker.security.principal import Login, Principal
 from support.bearer_tokens import unsecured
 
 USERS = {"alice": "secret", "bob": "secret"}
@@ -162,6 +162,21 @@ def test_a_login_holds_no_longer_than_its_token(
 
     assert lifetime == lifetime_ms
     assert side.told == [Principal("alice")]
+
+
+def test_a_token_that_is_over_lets_nobody_do_anything() -> None:
+    """A broker may take one for a while, because clocks differ."""
+    over = Login(Principal("alice"), 999)
+    sasl = SaslAuthentication(
+        {"OAUTHBEARER": lambda: OAuthBearerExchange(lambda _: over)}, 0, lambda _: None
+    )
+    sasl.begin("OAUTHBEARER", 1000)
+
+    _, lifetime_ms = sasl.answer(OAuthBearerResponse("token").encode(), 1000)
+
+    assert lifetime_ms == 1  # 0 would be a session without an end
+    assert not sasl.allows(ApiKey.PRODUCE, 1000)
+    assert sasl.allows(ApiKey.SASL_HANDSHAKE, 1000)
 
 
 def test_a_refused_bearer_token_is_explained_before_the_login_fails() -> None:
