@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import pytest
 
 from pyk.clients import (
@@ -17,17 +16,14 @@ from pyk.clients import (
     AclBindingFilter,
     AclOperation,
     Admin,
-    AlterConfig,
     AsyncConsumer,
     AsyncProducer,
     AuthorizationError,
     ClusterAuthorizationFailedError,
-    ConfigResource,
     Consumer,
     GroupAuthorizationFailedError,
     InvalidRequestError,
     NewTopic,
-    OffsetSpec,
     PatternType,
     Plain,
     Producer,
@@ -47,13 +43,12 @@ from support.guarded_brokers import (
     GuardedReferenceBroker,
     guarded_config,
 )
+from support.guarded_users import ADMIN_CALLS, AT_ONCE, User, once_allowed, refusal
 from support.real_time import eventually
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
 READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
-AT_ONCE = 10.0
-"""Seconds that a refusal takes at most, on a busy machine: far less than any timeout."""
 
 USERS = [f"user{number}" for number in range(40)]
 _free_users = itertools.cycle(USERS)
@@ -81,25 +76,6 @@ def admin(guarded: Any) -> Iterator[Admin]:
         yield client
 
 
-@attrs.frozen
-class User:
-    """A user who may do nothing yet."""
-
-    name: str
-    options: dict[str, Any]
-    _admin: Admin
-
-    def may(self, operation: AclOperation, kind: ResourceType, name: str) -> None:
-        self._admin.create_acls([self._acl(operation, kind, name)])
-
-    def may_no_more(self, operation: AclOperation, kind: ResourceType, name: str) -> None:
-        self._admin.delete_acls([self._acl(operation, kind, name)])
-
-    def _acl(self, operation: AclOperation, kind: ResourceType, name: str) -> AclBinding:
-        entry = AccessControlEntry(f"User:{self.name}", operation)
-        return AclBinding(ResourcePattern(kind, name), entry)
-
-
 @pytest.fixture
 def user(guarded: Any, admin: Admin) -> User:
     """A user of its own for each test."""
@@ -118,39 +94,6 @@ def topic(admin: Admin, user: User, request: pytest.FixtureRequest) -> str:
     admin.create_topics([NewTopic(name)])
     eventually(lambda: name in admin.list_topics())
     return name
-
-
-def refusal(call: Callable[[], object], match: str = "") -> AuthorizationError:
-    """Return the error of a call that is refused, at once, as soon as the broker knows its ACLs."""
-    refused: list[AuthorizationError] = []
-
-    def is_refused() -> bool:
-        began = time.monotonic()
-        try:
-            call()
-        except AuthorizationError as error:
-            refused.append(error)
-            assert time.monotonic() - began < AT_ONCE
-        return bool(refused)
-
-    eventually(is_refused)
-    assert match in str(refused[0])
-    return refused[0]
-
-
-def once_allowed(call: Callable[[], Any]) -> Any:
-    """Return what a call returns as soon as the broker knows its ACLs."""
-    results: list[Any] = []
-
-    def is_allowed() -> bool:
-        try:
-            results.append(call())
-        except AuthorizationError:
-            return False
-        return True
-
-    eventually(is_allowed)
-    return results[0]
 
 
 # -- admin -----------------------------------------------------------------------------------------
@@ -175,79 +118,6 @@ def test_acls_are_created_described_and_deleted(admin: Admin, user: User) -> Non
     assert admin.delete_acls([of_drafts_1]) == {of_drafts_1: [one]}
     eventually(lambda: admin.describe_acls(all_of_user) == [])
     assert admin.delete_acls([one]) == {AclBindingFilter.of(one): []}
-
-
-ADMIN_CALLS: dict[str, tuple[type[AuthorizationError], Callable[[Admin, str], object]]] = {
-    "create_topics": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.create_topics([NewTopic(f"{name}-new")]),
-    ),
-    "describe_topics": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.describe_topics([name]),
-    ),
-    "delete_topics": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.delete_topics([name]),
-    ),
-    "create_partitions": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.create_partitions({name: 9}),
-    ),
-    "delete_records": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.delete_records({TopicPartition(name, 0): 0}),
-    ),
-    "list_offsets": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.list_offsets({TopicPartition(name, 0): OffsetSpec.LATEST}),
-    ),
-    "describe_configs": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.describe_configs([ConfigResource.topic(name)]),
-    ),
-    "describe_configs of a broker": (
-        ClusterAuthorizationFailedError,
-        lambda admin, _: admin.describe_configs([ConfigResource.broker(0)]),
-    ),
-    "incremental_alter_configs": (
-        TopicAuthorizationFailedError,
-        lambda admin, name: admin.incremental_alter_configs(
-            {ConfigResource.topic(name): [AlterConfig("retention.ms", "1000")]}
-        ),
-    ),
-    "describe_consumer_groups": (
-        GroupAuthorizationFailedError,
-        lambda admin, _: admin.describe_consumer_groups(["secret-group"]),
-    ),
-    "delete_consumer_groups": (
-        GroupAuthorizationFailedError,
-        lambda admin, _: admin.delete_consumer_groups(["secret-group"]),
-    ),
-    "list_consumer_group_offsets": (
-        GroupAuthorizationFailedError,
-        lambda admin, _: admin.list_consumer_group_offsets("secret-group"),
-    ),
-    "alter_consumer_group_offsets": (
-        GroupAuthorizationFailedError,
-        lambda admin, name: admin.alter_consumer_group_offsets(
-            "secret-group", {TopicPartition(name, 0): 1}
-        ),
-    ),
-    "describe_transactions": (
-        TransactionalIdAuthorizationFailedError,
-        lambda admin, _: admin.describe_transactions(["secret-id"]),
-    ),
-    "fence_producers": (
-        TransactionalIdAuthorizationFailedError,
-        lambda admin, _: admin.fence_producers(["secret-id"]),
-    ),
-    "describe_acls": (ClusterAuthorizationFailedError, lambda admin, _: admin.describe_acls()),
-    "delete_acls": (
-        ClusterAuthorizationFailedError,
-        lambda admin, _: admin.delete_acls([AclBindingFilter()]),
-    ),
-}
 
 
 def test_an_admin_gets_the_error_of_what_it_may_not_do(user: User, topic: str) -> None:
