@@ -314,20 +314,21 @@ def read_until(consumer: Consumer[Any, Any], value: bytes) -> None:
     eventually(is_read)
 
 
-def test_a_member_of_a_group_raises_and_goes_on_after_grants(
+def member(user: User, topic: str, group: str) -> Consumer[Any, Any]:
+    return Consumer[Any, Any](
+        topics=[topic],
+        group_id=group,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        **user.options,
+    )
+
+
+def test_a_member_whose_group_is_denied_raises_and_goes_on_after_a_grant(
     admin: Admin, user: User, topic: str
 ) -> None:
-    group = f"group-of-{user.name}"
-    with (
-        Producer(admin_bootstrap(admin)) as writer,
-        Consumer(
-            topics=[topic],
-            group_id=group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            **user.options,
-        ) as consumer,
-    ):
+    group, partition = f"group-of-{user.name}", TopicPartition(topic, 0)
+    with Producer(admin_bootstrap(admin)) as writer, member(user, topic, group) as consumer:
         writer.send_and_wait(topic, b"one")
         refused = refusal(lambda: values_of(consumer))
         assert isinstance(refused, TopicAuthorizationFailedError | GroupAuthorizationFailedError)
@@ -337,7 +338,6 @@ def test_a_member_of_a_group_raises_and_goes_on_after_grants(
         consumer.commit()
 
         user.may_no_more(READ, GROUP, group)
-        partition = TopicPartition(topic, 0)
         refused = refusal(lambda: consumer.commit({partition: 1}))
         assert isinstance(refused, GroupAuthorizationFailedError)
         refusal(lambda: consumer.committed([partition]), f"group {group!r}")
@@ -348,13 +348,24 @@ def test_a_member_of_a_group_raises_and_goes_on_after_grants(
         read_until(consumer, b"two")
         consumer.commit()
 
+
+def test_a_member_whose_topic_is_denied_raises_and_goes_on_after_a_grant(
+    admin: Admin, user: User, topic: str
+) -> None:
+    group, partition = f"group-of-{user.name}", TopicPartition(topic, 0)
+    user.may(READ, TOPIC, topic)
+    user.may(READ, GROUP, group)
+    with Producer(admin_bootstrap(admin)) as writer, member(user, topic, group) as consumer:
+        writer.send_and_wait(topic, b"one")
+        read_until(consumer, b"one")
+
         user.may_no_more(READ, TOPIC, topic)
         refused = refusal(lambda: consumer.commit({partition: 1}))
         assert isinstance(refused, TopicAuthorizationFailedError)
         refusal(lambda: values_of(consumer), topic)
         user.may(READ, TOPIC, topic)
-        writer.send_and_wait(topic, b"three")
-        read_until(consumer, b"three")
+        writer.send_and_wait(topic, b"two")
+        read_until(consumer, b"two")
         assert consumer.health().is_healthy
 
 
