@@ -221,11 +221,13 @@ async def test_the_next_producer_keeps_the_transaction_ends_it_and_goes_on(
         kept = await keeper.init_transactions(keep_prepared_txn=True)
 
         assert kept == prepared
+        assert await keeper.init_transactions() is None
         async with keeper:
             with pytest.raises(StateError, match=r"complete_transaction\(\) first"):
                 await keeper.begin_transaction()
             await keeper.complete_transaction(prepared, commit=commit)
             await keeper.complete_transaction(prepared, commit=commit)
+            assert await keeper.init_transactions(keep_prepared_txn=True) is None
             with pytest.raises(PreparedTransactionEndedError):
                 await keeper.complete_transaction(prepared, commit=not commit)
             await write(keeper, b"y")
