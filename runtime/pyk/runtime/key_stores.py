@@ -16,8 +16,18 @@ INSTALL = (
 )
 
 
+DER = (
+    "it is a certificate in DER; convert it: openssl x509 -inform der -in FILE -outform pem -out "
+    "NEW.pem"
+)
+
+
 class StoreError(Exception):
     """A store that cannot be read; the text says why."""
+
+
+class StoreLockedError(StoreError):
+    """A store whose password is missing or wrong, as far as that can be told."""
 
 
 @slotted.frozen
@@ -55,7 +65,10 @@ def _pkcs12(data: bytes, password: Secret | None) -> Store:
     try:
         store = pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)
     except ValueError:
-        raise StoreError("its password is missing or wrong, or it is damaged") from None
+        if _is_certificate(data):
+            raise StoreError(DER) from None
+        what = "wrong" if password else "missing"
+        raise StoreLockedError(f"its password is {what}, or it is damaged") from None
     found = [store.cert, *store.additional_certs]
     pem = "".join(
         one.certificate.public_bytes(Encoding.PEM).decode("ascii") for one in found if one
@@ -68,3 +81,13 @@ def _pkcs12(data: bytes, password: Secret | None) -> Store:
         pem,
         Secret(store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()),
     )
+
+
+def _is_certificate(data: bytes) -> bool:
+    from cryptography.x509 import load_der_x509_certificate
+
+    try:
+        load_der_x509_certificate(data)
+    except ValueError:
+        return False
+    return True

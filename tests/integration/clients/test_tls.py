@@ -408,7 +408,7 @@ async def test_a_file_that_is_half_written_leaves_the_certificate_as_it_was(
         ({"ssl_cipher_suites": "TLS_NO_SUCH"}, "no cipher suite that OpenSSL has"),
         (
             {"ssl_keystore_certificate_chain": "x", "ssl_keystore_key": "canary"},
-            "not a certificate chain",
+            "ssl_keystore_key has no private key in PEM",
         ),
     ],
 )
@@ -435,6 +435,47 @@ def test_a_locked_key_without_its_password_is_an_error_and_no_question(
         new_client(1, ssl_certfile=chain, ssl_keyfile=locked, ssl_key_password=password)
 
     assert "ssl_key_password" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_a_key_file_that_cannot_be_read_is_named(authority: Authority, tmp_path: Path) -> None:
+    chain = authority.write(authority.issue("alice"), "both.pem")
+
+    with pytest.raises(ConfigurationError, match=r"ssl_keyfile: cannot read '.*missing\.key'"):
+        new_client(1, ssl_certfile=chain, ssl_keyfile=tmp_path / "missing.key")
+
+
+def test_a_certificate_in_der_is_told_how_to_convert(authority: Authority, tmp_path: Path) -> None:
+    file = tmp_path / "ca.der"
+    file.write_bytes(ssl.PEM_cert_to_DER_cert(Path(authority.file).read_text()))
+
+    with pytest.raises(ConfigurationError, match="openssl x509 -inform der"):
+        new_client(1, ssl_cafile=file)
+
+
+def failing() -> str:
+    raise RuntimeError("canary")
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda: None, "ssl_key_password must return a str, not NoneType"),
+        (failing, "ssl_key_password raised RuntimeError"),
+    ],
+)
+def test_a_function_that_has_no_password_is_told_by_the_name_of_its_option(
+    function: Any, words: str, authority: Authority, tmp_path: Path
+) -> None:
+    mine = authority.issue("alice")
+    locked = tmp_path / "locked.pem"
+    locked.write_text(encrypted_key(mine, "right-canary"))
+    chain = authority.write(mine, "both.pem")
+
+    with pytest.raises(ConfigurationError) as caught:
+        new_client(1, ssl_certfile=chain, ssl_keyfile=locked, ssl_key_password=function)
+
+    assert words in str(caught.value)
     assert "canary" not in str(caught.value)
 
 

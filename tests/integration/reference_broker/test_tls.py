@@ -167,7 +167,7 @@ async def test_certificates_come_from_files(tmp_path: Path, store: str) -> None:
         ({"ssl.keystore.location": "/nowhere"}, "ssl.keystore.location has no certificate"),
         (
             {"ssl.keystore.certificate.chain": "canary", "ssl.keystore.key": "canary"},
-            "ssl.keystore.certificate.chain does not fit",
+            "ssl.keystore.key has no private key in PEM",
         ),
     ],
 )

@@ -7,12 +7,15 @@ import logging
 import os
 import ssl
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.tls_settings import TlsSettings
-from pyk.runtime.key_stores import StoreError, pem_of
+from pyk.runtime.identity_problems import IdentityOptions, identity_problem
+from pyk.runtime.key_stores import StoreError, StoreLockedError, pem_of
+from pyk.runtime.secret import Secret, SecretFunction
 from pyk.runtime.tls import VERSIONS, asked_for, load_identity, signatures
 
 log = logging.getLogger(__name__)
@@ -74,7 +77,7 @@ def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
         with _explained("ssl_truststore_certificates", "has no certificate in PEM"):
             context.load_verify_locations(cadata=settings.trust_pem)
     elif settings.trust_file is not None:
-        with _explained("ssl_cafile", "has no certificate that can be used"):
+        with _explained("ssl_cafile", NO_TRUST, "ssl_truststore_password"):
             store = pem_of(Path(settings.trust_file).read_bytes(), settings.trust_password)
             context.load_verify_locations(cadata=store.certificates)
     else:
@@ -83,18 +86,22 @@ def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 def _load_identity(context: ssl.SSLContext, settings: TlsSettings) -> None:
     """Load the client's certificate and key, if it has one."""
+    password = _asking(settings.key_password, "ssl_key_password")
     if settings.certificate_pem is not None and settings.key_pem is not None:
-        with _explained("ssl_keystore_certificate_chain", KEY_ADVICE):
-            load_identity(
-                context, settings.certificate_pem, settings.key_pem, settings.key_password
-            )
+        chain, key = settings.certificate_pem, _asking(settings.key_pem, TEXTS.key)
+        with (
+            _explained(TEXTS.certificates, KEY_ADVICE),
+            _diagnosed(TEXTS, password, lambda: (chain, key.reveal())),
+        ):
+            load_identity(context, chain, key, password)
     elif settings.certificate_file is not None:
-        with _explained("ssl_certfile", KEY_ADVICE):
+        with _explained(FILES.certificates, KEY_ADVICE, "ssl_keystore_password"):
             data = Path(settings.certificate_file).read_bytes()
             if b"-----BEGIN" in data:
-                context.load_cert_chain(
-                    settings.certificate_file, settings.key_file, asked_for(settings.key_password)
-                )
+                with _diagnosed(FILES, password, lambda: _texts(data, settings.key_file)):
+                    context.load_cert_chain(
+                        settings.certificate_file, settings.key_file, asked_for(password)
+                    )
                 return
             store = pem_of(data, settings.store_password)
             if store.key is None:
@@ -102,17 +109,83 @@ def _load_identity(context: ssl.SSLContext, settings: TlsSettings) -> None:
             load_identity(context, store.certificates, store.key, None)
 
 
+FILES = IdentityOptions("ssl_certfile", "ssl_keyfile", "ssl_key_password")
+TEXTS = IdentityOptions("ssl_keystore_certificate_chain", "ssl_keystore_key", "ssl_key_password")
 KEY_ADVICE = (
     "is not a certificate chain in PEM with its key, or the key does not belong to it, or its "
     "password (ssl_key_password) is missing or wrong"
 )
+NO_TRUST = "has no certificate that can be used"
+
+_S = TypeVar("_S", Secret, Secret | None)
+
+
+def _asking(secret: _S, option: str) -> _S:
+    """Return the same secret; if a function returns it, errors of that name the option."""
+    if not isinstance(secret, SecretFunction):
+        return secret
+    function: Callable[[], object] = secret.reveal
+
+    def ask() -> str:
+        try:
+            value = function()
+        except Exception as error:
+            raised = type(error).__name__  # not what it says, which may hold the secret
+            raise ConfigurationError(f"the function given as {option} raised {raised}") from error
+        if not isinstance(value, str):
+            returned = type(value).__name__
+            raise ConfigurationError(
+                f"the function given as {option} must return a str, not {returned}"
+            )
+        return value
+
+    return SecretFunction(ask)
+
+
+def _texts(certificates: bytes, key_file: str | None) -> tuple[str, str | None]:
+    """Return what the two files hold; None if there is no second one."""
+    key = None
+    if key_file is not None:
+        with _explained(FILES.key, "cannot be used"):
+            key = Path(key_file).read_text("ascii", "replace")
+    return certificates.decode("ascii", "replace"), key
 
 
 @contextlib.contextmanager
-def _explained(option: str, problem: str) -> Iterator[None]:
-    """Raise errors of files and of OpenSSL as errors of an option."""
+def _diagnosed(
+    options: IdentityOptions, password: Secret | None, texts: Callable[[], tuple[str, str | None]]
+) -> Iterator[None]:
+    """Raise what is wrong with a certificate or its key, where that can be found out."""
     try:
         yield
+    except ConfigurationError:
+        raise
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        certificates, key = texts()
+        problem = identity_problem(
+            certificates,
+            key,
+            has_password=bool(password),
+            reason=getattr(error, "reason", None),
+            options=options,
+        )
+        if problem is None:
+            raise
+        raise ConfigurationError(problem) from None
+
+
+@contextlib.contextmanager
+def _explained(option: str, problem: str, password: str = "") -> Iterator[None]:
+    """Raise errors of files and of OpenSSL as errors of an option.
+
+    ``password`` is the option with the password of a key store.
+    """
+    try:
+        yield
+    except ConfigurationError:
+        raise
+    except StoreLockedError as error:
+        raise ConfigurationError(f"{option} cannot be used: {error} ({password})") from None
     except StoreError as error:
         raise ConfigurationError(f"{option} cannot be used: {error}") from None
     except ssl.SSLError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
+from pyk.runtime.identity_problems import IdentityOptions, identity_problem
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
 from pyk.runtime.tls import VERSIONS, load_identity, signatures
@@ -111,7 +112,10 @@ def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> bool:
     chain, key = config.ssl_keystore_certificate_chain, config.ssl_keystore_key
     password = _secret(config.ssl_key_password)
     if chain is not None and key is not None:
-        with _explained("ssl.keystore.certificate.chain", "does not fit ssl.keystore.key"):
+        with (
+            _explained("ssl.keystore.certificate.chain", "does not fit ssl.keystore.key"),
+            _diagnosed(TEXTS, password, chain, Secret(key)),
+        ):
             load_identity(context, chain, Secret(key), password)
         return True
     if config.ssl_keystore_location is None:
@@ -119,7 +123,8 @@ def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> bool:
     with _explained("ssl.keystore.location", "has no certificate with its key, or is encrypted"):
         data = Path(config.ssl_keystore_location).read_bytes()
         store = pem_of(data, _secret(config.ssl_keystore_password))
-        load_identity(context, store.certificates, store.key or Secret(""), password)
+        with _diagnosed(STORE, password, store.certificates, store.key):
+            load_identity(context, store.certificates, store.key or Secret(""), password)
     return True
 
 
@@ -127,11 +132,37 @@ def _secret(password: str | None) -> Secret | None:
     return Secret(password) if password else None
 
 
+STORE = IdentityOptions("ssl.keystore.location", "a file with both", "ssl.key.password")
+TEXTS = IdentityOptions("ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.key.password")
+
+
+@contextlib.contextmanager
+def _diagnosed(
+    options: IdentityOptions, password: Secret | None, certificates: str, key: Secret | None
+) -> Iterator[None]:
+    """Raise what is wrong with a certificate or its key, where that can be found out."""
+    try:
+        yield
+    except ssl.SSLError as error:
+        problem = identity_problem(
+            certificates,
+            None if key is None else key.reveal(),
+            has_password=password is not None,
+            reason=error.reason,
+            options=options,
+        )
+        if problem is None:
+            raise
+        raise InvalidConfigError(problem, name=options.certificates) from None
+
+
 @contextlib.contextmanager
 def _explained(option: str, problem: str) -> Iterator[None]:
     """Raise errors of files and of OpenSSL as errors of a configuration."""
     try:
         yield
+    except InvalidConfigError:
+        raise
     except StoreError as error:
         raise InvalidConfigError(f"{option} cannot be used: {error}", name=option) from None
     except OSError as error:  # ssl.SSLError is one
