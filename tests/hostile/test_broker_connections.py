@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -241,3 +243,17 @@ async def test_connections_are_closed_when_partial_frames_exhaust_the_memory_bud
     while broker._listener.connection_count:
         await asyncio.sleep(0.01)
     assert broker._listener._budget.used == 0
+
+
+async def test_connections_reset_before_they_are_accepted_do_not_count_for_ever() -> None:
+    async with AsyncCluster(config={"max.connections.per.ip": "5"}) as cluster:
+        host, port = cluster.bootstrap.split(":")
+        for _ in range(10):
+            reset_at_once(host, int(port))
+            assert await is_served(cluster)
+
+
+def reset_at_once(host: str, port: int) -> None:
+    """Connect, and reset the connection before the event loop has a turn to accept it."""
+    with socket.create_connection((host, port)) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -348,7 +348,7 @@ async def test_start_that_fails_unlocks_the_directory_and_keeps_the_mark_of_a_cl
     assert memory.exists(mark)
 
     taken = Node(memory)
-    await taken.broker._environment.network.listen(lambda: None, "broker", 9092)
+    await taken.broker._environment.network.listen(lambda _: None, "broker", 9092)
     for _ in range(2):
         with pytest.raises(OSError, match="taken"):
             await taken.start()

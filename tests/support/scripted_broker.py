@@ -148,7 +148,7 @@ class ScriptedCluster:
     async def start(self, node_id: int) -> None:
         """Let a node accept connections."""
         self._listeners[node_id] = await self.network.listen(
-            lambda: ServedConnection(self, node_id).transport, self.nodes[node_id], PORT
+            lambda _: ServedConnection(self, node_id).transport, self.nodes[node_id], PORT
         )
 
     async def kill(self, node_id: int) -> None:

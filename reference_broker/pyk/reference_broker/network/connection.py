@@ -65,9 +65,6 @@ class Connection:
 
     principal = ANONYMOUS
     """Who the client is, as far as it has shown."""
-    host = ""
-    client_host = ""
-    """As Kafka shows it for group members: a slash and the address."""
     local_host = ""
     access: Access | None = None
     """What the client may do; the handler sets it where there is an authorizer."""
@@ -80,6 +77,7 @@ class Connection:
         handler: RequestHandler,
         protocol: ServerConnection,
         *,
+        host: str,
         settings: ListenerSettings,
         max_frame_bytes: int,
         budget: ByteBudget,
@@ -89,6 +87,10 @@ class Connection:
         on_lost: Callable[[Connection], None],
     ) -> None:
         self.connection_id = connection_id
+        self.host = host
+        """The address of the client, also where it has gone before it is connected."""
+        self.client_host = f"/{host}"
+        """As Kafka shows it for group members: a slash and the address."""
         self.listener = settings.name
         self.sasl = None if settings.new_sasl is None else settings.new_sasl(self._authenticated)
         """The authentication of this connection, None on a listener without SASL."""
@@ -148,8 +150,6 @@ class Connection:
     # -- what the transport calls ----------------------------------------------------------------
 
     def connection_made(self) -> None:
-        self.host = self.transport.peer.rpartition(":")[0]
-        self.client_host = f"/{self.host}"
         self.local_host = self.transport.local_host
         if self._settings.principal_of is not None:
             self.principal = self._settings.principal_of(self.transport.peer_certificate)

@@ -98,12 +98,13 @@ class BrokerListener:
             connection.transport.abort()
         await asyncio.sleep(0)  # aborted transports say so in the next turn of the loop
 
-    def _accept(self, settings: ListenerSettings) -> FrameTransport:
+    def _accept(self, settings: ListenerSettings, host: str) -> FrameTransport:
         self._last_id += 1
         return Connection(
             self._last_id,
             self._handler,
             self._new_protocol(),
+            host=host,
             settings=settings,
             max_frame_bytes=self.limits.max_request_bytes,
             budget=self._budget,

@@ -27,6 +27,7 @@ from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
 from pyk.runtime.network.system import (
     OPEN_GATE,
+    AcceptedFactory,
     AcceptGate,
     Address,
     ClientTls,
@@ -84,7 +85,7 @@ class MemoryNetwork(Links):
 
     async def listen(
         self,
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         host: str,
         port: int,
         tls: ServerTls | None = None,
@@ -176,7 +177,7 @@ class MemoryHost:
 
     async def listen(
         self,
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         host: str,
         port: int,
         tls: ServerTls | None = None,
@@ -199,7 +200,7 @@ class MemoryListener:
     def __init__(
         self,
         host: str,
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         end: tuple[str, int],
         when_closed: Callable[[], object],
         gate: AcceptGate,
@@ -218,14 +219,15 @@ class MemoryListener:
 
     def accept(self) -> asyncio.BufferedProtocol:
         """Return the protocol of a new connection."""
-        seconds = self.gate.enter(self._end[0])
+        host = self._end[0]
+        seconds = self.gate.enter(host)
         if seconds is not None:
             return _Refused(seconds)
         if self._tls is None:
-            return self._factory()
+            return self._factory(host)
         from pyk.runtime.network.memory_tls import server_end
 
-        return server_end(self._factory(), self._tls())
+        return server_end(self._factory(host), self._tls())
 
     async def close(self) -> None:
         self._when_closed()

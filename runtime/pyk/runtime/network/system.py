@@ -7,6 +7,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pyk.runtime import slotted
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
+AcceptedFactory = Callable[[str], asyncio.BufferedProtocol]
+"""Makes the protocol of a connection from an address: its socket may not know that any more."""
 ServerTls = Callable[[], "ssl.SSLContext"]
 """Returns the context for the next connection: certificates change while a port is open."""
 
@@ -77,7 +80,7 @@ class AcceptGate(Protocol):
     def leave(self, host: str) -> None:
         """Note that a connection that was admitted has ended before its protocol was connected.
 
-        Its protocol knows of any later end.
+        Its protocol knows of any later end, and from its factory the host.
         """
 
 
@@ -122,7 +125,7 @@ class Network(Protocol):
 
     async def listen(
         self,
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         host: str,
         port: int,
         tls: ServerTls | None = None,
@@ -156,7 +159,7 @@ class SystemListener:
     def __init__(
         self,
         sockets: list[socket.socket],
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         *,
         tls: ServerTls | None = None,
         gate: AcceptGate = OPEN_GATE,
@@ -224,16 +227,17 @@ class SystemListener:
         accepted.close()
 
     async def _connect(self, accepted: socket.socket, host: str) -> None:
+        factory = partial(self._factory, host)
         try:
             # asyncio does this only where a socket was made with TCP's number, which a listening
             # one is not. Nagle's algorithm would hold a response back until the client's kernel
             # has acknowledged the one before, which it does up to 40 ms later.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is None:
-                await self._loop.connect_accepted_socket(self._factory, accepted)
+                await self._loop.connect_accepted_socket(factory, accepted)
             else:
                 await self._loop.connect_accepted_socket(
-                    self._factory,
+                    factory,
                     accepted,
                     ssl=self._tls(),
                     ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
@@ -315,7 +319,7 @@ class SystemNetwork:
 
     async def listen(
         self,
-        factory: ProtocolFactory,
+        factory: AcceptedFactory,
         host: str,
         port: int,
         tls: ServerTls | None = None,

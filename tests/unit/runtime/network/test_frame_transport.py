@@ -357,7 +357,7 @@ async def test_parts_and_file_regions_arrive_in_order(tmp_path: Path) -> None:
     network = SystemNetwork()
     served: list[FrameTransport] = []
 
-    def serve() -> FrameTransport:
+    def serve(_: str) -> FrameTransport:
         served.append(FrameTransport(Receiver(), max_frame_bytes=1000))
         return served[-1]
 

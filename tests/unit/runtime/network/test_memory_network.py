@@ -43,7 +43,7 @@ async def listening(network: MemoryNetwork) -> Echo:
     """Return the server end of the connection that is made next."""
     server = Echo()
     server.answers = True
-    await network.listen(lambda: server.transport, "broker", 9092)
+    await network.listen(lambda _: server.transport, "broker", 9092)
     return server
 
 
@@ -82,7 +82,7 @@ async def test_a_reset_ends_open_connections_and_allows_new_ones() -> None:
 @virtual_time
 async def test_a_port_that_was_closed_refuses_connections() -> None:
     network = MemoryNetwork()
-    listener = await network.listen(lambda: Echo().transport, "broker", 9092)
+    listener = await network.listen(lambda _: Echo().transport, "broker", 9092)
 
     await listener.close()
 
@@ -122,10 +122,10 @@ async def test_frames_written_in_one_moment_arrive_in_their_order() -> None:
 async def test_ports_that_are_chosen_are_never_those_of_others() -> None:
     network = MemoryNetwork()
 
-    first = await network.listen(lambda: Echo().transport, "broker", 0)
-    second = await network.listen(lambda: Echo().transport, "broker", 0)
+    first = await network.listen(lambda _: Echo().transport, "broker", 0)
+    second = await network.listen(lambda _: Echo().transport, "broker", 0)
     await first.close()
-    third = await network.listen(lambda: Echo().transport, "broker", 0)
+    third = await network.listen(lambda _: Echo().transport, "broker", 0)
 
     assert len({first.port, second.port, third.port}) == 3
 
@@ -147,7 +147,7 @@ class Three:
         await self.network.host(host).connect(lambda: client.transport, address)
         return client
 
-    def _accept(self) -> FrameTransport:
+    def _accept(self, _: str) -> FrameTransport:
         self.servers.append(Echo())
         self.servers[-1].answers = True
         return self.servers[-1].transport

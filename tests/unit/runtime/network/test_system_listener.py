@@ -43,7 +43,7 @@ async def test_connections_wait_with_one_log_line_while_no_descriptor_is_free(
 ) -> None:
     accepted: asyncio.Queue[FrameTransport] = asyncio.Queue()
 
-    def factory() -> FrameTransport:
+    def factory(_: str) -> FrameTransport:
         transport = FrameTransport(Receiver(), max_frame_bytes=100)
         accepted.put_nowait(transport)
         return transport
@@ -75,7 +75,7 @@ async def test_connections_wait_with_one_log_line_while_no_descriptor_is_free(
 
 async def test_closed_listener_refuses_connections() -> None:
     listener = await SystemNetwork().listen(
-        lambda: FrameTransport(Receiver(), max_frame_bytes=100), "127.0.0.1", 0
+        lambda _: FrameTransport(Receiver(), max_frame_bytes=100), "127.0.0.1", 0
     )
     port = listener.port
 
@@ -100,7 +100,7 @@ async def test_both_ends_of_a_connection_send_small_frames_at_once() -> None:
 
     delays: list[bool] = []
     network = SystemNetwork()
-    listener = await network.listen(lambda: End(Receiver(), max_frame_bytes=100), "127.0.0.1", 0)
+    listener = await network.listen(lambda _: End(Receiver(), max_frame_bytes=100), "127.0.0.1", 0)
     (address,) = await network.resolve("127.0.0.1", listener.port)
 
     await network.connect(lambda: End(Receiver(), max_frame_bytes=100), address)
@@ -134,7 +134,7 @@ class Gate:
 
 
 async def listen(gate: Gate, tls: Callable[[], ssl.SSLContext] | None = None) -> Any:
-    def factory() -> FrameTransport:
+    def factory(_: str) -> FrameTransport:
         return FrameTransport(Receiver(), max_frame_bytes=100)
 
     return await SystemNetwork().listen(factory, "127.0.0.1", 0, tls, gate)
