@@ -267,3 +267,17 @@ def test_a_broker_that_repeats_the_password_does_not_get_it_into_a_log(auth: Any
         assert "wrong password <secret> of alice" in str(error)
 
     run()
+
+
+@virtual_time
+async def test_a_token_that_does_not_come_is_not_blamed_on_the_broker() -> None:
+    async def never() -> str:
+        await asyncio.sleep(3600)
+        return "token"
+
+    async with clients_of(lambda _: None, Oauth(never)) as (_, client):
+        with pytest.raises(BootstrapError) as caught:
+            await client.start(60)
+
+    assert "this client got no token" in str(caught.value)
+    assert "overloaded" not in str(caught.value)

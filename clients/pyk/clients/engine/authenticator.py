@@ -7,6 +7,7 @@ import inspect
 import logging
 import random
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
@@ -34,20 +35,26 @@ class Authenticator:
         self._clock = clock
         self._random = random
 
-    async def authenticate(self, connection: Connection, timeout: float) -> None:
+    async def authenticate(
+        self, connection: Connection, timeout: float, waits_here: Callable[[bool], None]
+    ) -> None:
         """Log in; again, if the connection has been logged in before.
 
         From the first request until the end, the connection is paused. ``timeout`` is in seconds
-        in all. Raises :class:`AuthenticationError`, or what ended the connection.
+        in all. ``waits_here`` is told when the login waits for work of the client itself, such as
+        fetching a token, and when it does not any more. Raises
+        :class:`AuthenticationError`, or what ended the connection.
         """
         try:
             async with asyncio.timeout(timeout):
-                asked_at, lifetime = await self._log_in(connection)
+                asked_at, lifetime = await self._log_in(connection, waits_here)
         finally:
             connection.is_paused = False
         connection.session_began(asked_at, lifetime, self._random.random())
 
-    async def _log_in(self, connection: Connection) -> tuple[float, float]:
+    async def _log_in(
+        self, connection: Connection, waits_here: Callable[[bool], None]
+    ) -> tuple[float, float]:
         """Return when the last token was sent, and how many seconds the session holds, 0.0 if
         there is no limit.
 
@@ -64,12 +71,14 @@ class Authenticator:
                     asked_at = self._clock.now()
                     step = login.send(await self._answer(connection, step))
                     continue
+                waits_here(True)  # also after a timeout, to say who was waited for
                 try:
                     outcome = await _done(step)
                 except CredentialsError as error:
                     step = login.throw(error)
                 else:
                     step = login.send(outcome)
+                waits_here(False)
         except StopIteration as end:
             lifetime: float = end.value
         log.debug(

@@ -54,6 +54,17 @@ class Progress:
     stage: Stage = Stage.DNS
     is_encrypted: bool = False
     proxy: str = ""
+    waits_here: bool = False
+    """Whether the login waits for work of the client itself, such as fetching a token."""
+
+    def waiting_here(self, is_waiting: bool) -> None:
+        self.waits_here = is_waiting
+
+    def silent(self, timeout: float) -> ConnectionAttempt:
+        """Return the attempt as one that took longer than ``timeout`` in seconds."""
+        if self.waits_here:
+            return self.failed(f"{NO_PROOF} within {timeout:.3g} s", NO_PROOF_HINT)
+        return self.failed(f"no answer within {timeout:.3g} s", SILENCE[self.stage])
 
     def failed(self, cause: str, hint: str) -> ConnectionAttempt:
         return ConnectionAttempt(
@@ -91,6 +102,7 @@ class Dialer:
         progress.proxy = str(self._config.proxy or "")
         for route in await self._routes_to(node, timeout, progress, attempts):
             progress.address, progress.stage = str(route.address), route.first_stage
+            progress.waits_here = False
             try:
                 async with asyncio.timeout(timeout):
                     connection = await self._connect(node, route, progress, timeout)
@@ -146,7 +158,7 @@ class Dialer:
             connection.versions = await self._negotiate(connection)
             if self.authenticator is not None:
                 progress.stage = Stage.SASL
-                await self.authenticator.authenticate(connection, timeout)
+                await self.authenticator.authenticate(connection, timeout, progress.waiting_here)
         except BaseException:
             connection.abort(NodeUnavailableError(f"gave up connecting to {node}"))
             raise
@@ -198,7 +210,7 @@ def unavailable(
 def explained(progress: Progress, error: Exception, timeout: float) -> ConnectionAttempt:
     """Return a failed attempt in words: what happened, and what to look at first."""
     if isinstance(error, TimeoutError) and not isinstance(error, KafkaError):
-        return progress.failed(f"no answer within {timeout:.3g} s", SILENCE[progress.stage])
+        return progress.silent(timeout)
     if isinstance(error, RuntimeError) and progress.stage in (Stage.DNS, Stage.PROXY):
         return progress.failed("the program is ending, so no name can be looked up", "")
     if isinstance(error, ConnectionRefusedError):
@@ -244,6 +256,12 @@ def _tls_failure(error: Exception) -> TlsFailure | None:
 ADVERTISED = (
     "; the broker itself names this address: if clients cannot reach it, correct the broker's "
     "advertised.listeners"
+)
+
+NO_PROOF = "this client got no token, ticket or key to log in with"
+NO_PROOF_HINT = (
+    "not the broker is slow, but what auth= asks: the function for tokens, the identity provider, "
+    "or Kerberos"
 )
 
 SILENCE = {

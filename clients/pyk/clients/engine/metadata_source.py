@@ -9,7 +9,6 @@ import attrs
 
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
-from pyk.clients.engine.dialer import SILENCE
 from pyk.clients.engine.metadata import MetadataUpdate, TopicMetadata
 from pyk.clients.engine.node_connection import Environment
 from pyk.clients.engine.race import first_response
@@ -96,8 +95,7 @@ class MetadataSource:
                 is_cut_off = isinstance(error, NodeDisconnectedError) and not uses_sasl
                 found.append(progress.failed(str(error), CUT_OFF if is_cut_off else ""))
             else:
-                hint = SILENCE[progress.stage]
-                found.append(progress.failed(f"no answer within {timeout:g} s", hint))
+                found.append(progress.silent(timeout))
         return found
 
     async def _ask(self, node_id: int) -> MetadataUpdate:

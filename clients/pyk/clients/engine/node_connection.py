@@ -20,7 +20,7 @@ from pyk.clients.engine.connection import (
     VersionedRequest,
     new_pending,
 )
-from pyk.clients.engine.dialer import Dialer, Progress
+from pyk.clients.engine.dialer import NO_PROOF, Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reachability import Reachability
 from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
@@ -413,7 +413,9 @@ class NodeConnection:
         timeout_ms = min(config.request_timeout_ms, config.socket_connection_setup_timeout_ms)
         try:
             if authenticator is not None:
-                await authenticator.authenticate(connection, timeout_ms / 1000)
+                await authenticator.authenticate(
+                    connection, timeout_ms / 1000, self.progress.waiting_here
+                )
         except IllegalSaslStateError as error:
             # Brokers take a login once a second only: go on with a new connection.
             connection.close(error)
@@ -423,7 +425,8 @@ class NodeConnection:
             self._fail_waiting(error)
             connection.abort(error)
         except (KafkaError, TimeoutError) as error:
-            text = f"{self.node} did not let the client log in again: {error or 'no answer'}"
+            silence = NO_PROOF if self.progress.waits_here else "no answer"
+            text = f"{self.node} did not let the client log in again: {error or silence}"
             connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
         else:
             self._watch_session(connection)

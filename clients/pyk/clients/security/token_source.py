@@ -183,7 +183,9 @@ class TokenSource:
                 delay = self._retries.wait(attempts, self._clock.now() - began)
                 if not error.is_retriable or delay is None:
                     raise
-                log.debug("No token in attempt %d, next one in %.1f s: %s", attempts, delay, error)
+                level = logging.WARNING if attempts == 1 else logging.DEBUG
+                text = "No token in attempt %d, next one in %.1f s: %s"
+                log.log(level, text, attempts, delay, error)
             self._wait(delay)
 
     def _fetched(self) -> HeldToken:

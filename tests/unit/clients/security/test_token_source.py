@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import threading
@@ -133,6 +134,20 @@ def test_a_failure_that_may_pass_is_retried_for_ten_seconds() -> None:
     with pytest.raises(CredentialsError, match="provider is down"):
         source_of(provider, clock).token()
     assert clock.seconds == pytest.approx(1010)
+
+
+def test_the_first_failure_is_warned_about_and_the_others_are_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    down = TokenError("provider is down", is_retriable=True)
+    provider = Provider(failures=[down] * 3)
+    caplog.set_level(logging.WARNING)
+
+    source_of(provider, FakeClock()).token()
+
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
+        "No token in attempt 1"
+    ]
 
 
 def test_a_refusal_is_not_retried() -> None:
