@@ -55,7 +55,7 @@ class Plain:
 
     @property
     def advice(self) -> str:
-        return WHAT_TO_CHECK
+        return f"{WHAT_TO_CHECK}{_white_space(self)}"
 
     def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
@@ -112,7 +112,10 @@ class Scram:
 
     @property
     def advice(self) -> str:
-        return f"{WHAT_TO_CHECK}, and that the user has a credential for {self.mechanism}"
+        if self.is_delegation_token:
+            return "check the id and HMAC of the token, and that it has not expired or been removed"
+        what = f"{WHAT_TO_CHECK}, and that the user has a credential for {self.mechanism}"
+        return f"{what}{_white_space(self)}"
 
     def exchange(self, nonce: str, host: str) -> Exchange:
         """Return a new exchange."""
@@ -142,6 +145,15 @@ class Scram:
             ScramMechanism(self.mechanism), self.password.reveal(), first.salt, first.iterations
         )
         return _SaltedPassword(first.salt, first.iterations, value)
+
+
+def _white_space(given: Plain | Scram) -> str:
+    """Return a hint at what a password read from a file often ends with."""
+    password = given.password.reveal()
+    if password == password.strip() and given.username == given.username.strip():
+        return ""
+    named = "user name" if password == password.strip() else "password"
+    return f" (the {named} begins or ends with white space)"
 
 
 def _check(make: Callable[[], object]) -> None:

@@ -216,3 +216,26 @@ def test_no_traceback_shows_a_password_even_with_local_variables() -> None:
 
         assert "canary" not in shown
         assert "log_in" in shown
+
+
+@pytest.mark.parametrize(
+    ("username", "password", "hint"),
+    [
+        ("alice", "canary\n", "(the password begins or ends with white space)"),
+        (" alice", "canary", "(the user name begins or ends with white space)"),
+        ("alice", "can ary", ""),
+    ],
+)
+@pytest.mark.parametrize("kind", [Plain, Scram])
+def test_white_space_around_a_password_is_pointed_out(
+    kind: Any, username: str, password: str, hint: str
+) -> None:
+    advice = kind(username, password).advice
+
+    assert advice.endswith(hint)
+    assert ("white space" in advice) == bool(hint)
+    assert "canary" not in advice
+
+
+def test_a_refused_delegation_token_may_have_expired() -> None:
+    assert "has not expired" in Scram("id", "hmac", is_delegation_token=True).advice
