@@ -279,6 +279,9 @@ class Servers:
         return "'host:port,host:port' or a sequence of 'host:port'"
 
     def _server(self, text: str) -> ServerAddress:
+        if "@" in text:  # what is before it may be a password, so it is not shown
+            where = "sasl_username and sasl_password, or auth="
+            raise ValueError(f"must name only 'host:port': give user and password by {where}")
         protocol, separator, rest = text.rpartition("://")
         if separator and protocol not in PROTOCOLS:
             raise ValueError(f"has {text!r}; write {rest!r}, without {protocol + separator!r}")

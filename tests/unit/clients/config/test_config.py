@@ -194,6 +194,14 @@ def test_invalid_bootstrap_servers_are_refused(given: Any, words: str) -> None:
     assert str(raised.value).isprintable()
 
 
+@pytest.mark.parametrize("given", ["alice:canary@kafka:9092", "SASL_SSL://alice:canary@kafka:9"])
+def test_a_password_in_the_bootstrap_servers_is_refused_and_not_shown(given: str) -> None:
+    with pytest.raises(ConfigurationError, match="sasl_username and sasl_password") as raised:
+        AdminConfig.from_kwargs(given)
+
+    assert "canary" not in f"{raised.value!r}"
+
+
 def test_a_mapping_of_options_is_for_from_properties() -> None:
     with pytest.raises(ConfigurationError, match=r"from_properties\(\) takes one"):
         ProducerConfig.from_kwargs({"bootstrap.servers": "a:1"})  # type: ignore[arg-type]
