@@ -58,6 +58,20 @@ def resolved(properties: Mapping[str, object], sources: Sources) -> Mapping[str,
     }
 
 
+def unreplaced(properties: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return the names of properties with a reference to one of Kafka's own providers that
+    ``config.providers`` does not name, each with that provider.
+    """
+    named = {name.strip() for name in str(properties.get(OPTION, "")).split(",")}
+    return [
+        (name, found[1])
+        for name, value in properties.items()
+        if isinstance(value, str)
+        for found in REFERENCE.finditer(value)
+        if found[1] in KINDS and found[1] not in named
+    ]
+
+
 def _kinds(properties: Mapping[str, object]) -> dict[str, str]:
     """Return the kind of each provider that is named."""
     names = [name.strip() for name in str(properties[OPTION]).split(",") if name.strip()]
@@ -89,7 +103,8 @@ def _value_of(found: re.Match[str], name: str, kinds: Mapping[str, str], sources
         reason = error.strerror or type(error).__name__
         raise ConfigurationError(f"{name}: {found[0]} cannot be read: {reason}") from None
     if value is None:
-        raise ConfigurationError(f"{name}: {found[0]} leads to nothing")
+        where = "the environment" if kind == "env" else f"the file {path}"
+        raise ConfigurationError(f"{name}: {found[0]}: {where} has no {key}")
     return value
 
 

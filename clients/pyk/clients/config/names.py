@@ -64,6 +64,8 @@ NEEDLESS = {
     "sasl_oauthbearer_method": "a token endpoint is asked where its URL is given",
     "stats_cb": "call stats()",
     "ssl_check_hostname": "give ssl_endpoint_identification_algorithm='' to check no host names",
+    "ssl_verify": "certificates are always checked; ssl_cafile has those to trust",
+    "ssl_cert_reqs": "certificates are always checked; ssl_cafile has those to trust",
     "statistics_interval_ms": "call stats()",
     "topic": "a consumer takes topics=, send takes a topic",
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyk.clients.config.config_providers import Sources, resolved
+from pyk.clients.config.config_providers import Sources, resolved, unreplaced
 from pyk.clients.config.properties import parse_properties
+
+log = logging.getLogger(__name__)
 
 
 def read_properties(source: str | os.PathLike[str] | Mapping[str, object]) -> Mapping[str, object]:
@@ -23,6 +26,13 @@ def read_properties(source: str | os.PathLike[str] | Mapping[str, object]) -> Ma
 
 def resolve(properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return properties with what their references to files and to the environment lead to."""
+    for name, provider in unreplaced(properties):
+        log.warning(
+            "%s: ${%s:…} is used as it is written: config.providers does not name %r",
+            name,
+            provider,
+            provider,
+        )
     return resolved(properties, Sources(os.environ, _read))
 
 

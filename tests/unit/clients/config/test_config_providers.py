@@ -73,8 +73,8 @@ def test_providers_have_the_classes_of_kafka() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("${env:NOBODY}", r"sasl.password: \$\{env:NOBODY\} leads to nothing"),
-        ("${file:/etc/kafka.properties:nothing}", "leads to nothing"),
+        ("${env:NOBODY}", r"sasl.password: \$\{env:NOBODY\}: the environment has no NOBODY"),
+        ("${file:/etc/kafka.properties:nothing}", "the file /etc/kafka.properties has no nothing"),
         ("${file:/none:password}", "cannot be read: No such file"),
         ("${file:password}", r"must be \$\{file:PATH:KEY\}"),
     ],
@@ -118,3 +118,22 @@ def test_properties_files_refer_to_the_environment_and_to_other_files(
     found = read_properties(client)
 
     assert found == {"sasl.password": "one", "ssl.key.password": "two"}
+
+
+@pytest.mark.parametrize("providers", [{}, {"config.providers": "file"}])
+def test_a_reference_that_is_not_replaced_is_warned_about(
+    providers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    read_properties({**providers, "sasl.password": "${env:PASSWORD}"})
+
+    assert (
+        "sasl.password: ${env:…} is used as it is written: config.providers does not name 'env'"
+    ) in caplog.text
+
+
+def test_values_that_are_no_references_are_not_warned_about(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    read_properties({"sasl.password": "${dollars:in}it", "sasl.username": "alice"})
+
+    assert not caplog.text
