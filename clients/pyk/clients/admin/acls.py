@@ -48,6 +48,8 @@ class ResourcePattern:
     pattern_type: PatternType = PatternType.LITERAL
 
     def __attrs_post_init__(self) -> None:
+        _check("resource_type", self.resource_type, ResourceType)
+        _check("pattern_type", self.pattern_type, PatternType)
         _refuse(self.resource_type, ResourceType.ANY, "ResourcePatternFilter")
         _refuse(self.pattern_type, PatternType.ANY, "ResourcePatternFilter")
         _refuse(self.pattern_type, PatternType.MATCH, "ResourcePatternFilter")
@@ -73,6 +75,8 @@ class AccessControlEntry:
     """The IP address of the client; ``*`` is any."""
 
     def __attrs_post_init__(self) -> None:
+        _check("operation", self.operation, AclOperation)
+        _check("permission_type", self.permission_type, AclPermissionType)
         _refuse(self.operation, AclOperation.ANY, "AccessControlEntryFilter")
         _refuse(self.permission_type, AclPermissionType.ANY, "AccessControlEntryFilter")
 
@@ -94,6 +98,10 @@ class ResourcePatternFilter:
     """None is any name."""
     pattern_type: PatternType = PatternType.ANY
 
+    def __attrs_post_init__(self) -> None:
+        _check("resource_type", self.resource_type, ResourceType)
+        _check("pattern_type", self.pattern_type, PatternType)
+
 
 @attrs.frozen
 class AccessControlEntryFilter:
@@ -106,6 +114,10 @@ class AccessControlEntryFilter:
     permission_type: AclPermissionType = AclPermissionType.ANY
     host: str | None = attrs.field(default=None, kw_only=True)
     """None is any host; ``*`` selects only ACLs of all hosts."""
+
+    def __attrs_post_init__(self) -> None:
+        _check("operation", self.operation, AclOperation)
+        _check("permission_type", self.permission_type, AclPermissionType)
 
 
 @attrs.frozen
@@ -240,6 +252,14 @@ def _binding(
 def _known(kind: type[E], code: int) -> E:
     """Return a member, UNKNOWN for what a newer broker has."""
     return kind(code) if code in kind._value2member_map_ else kind(0)
+
+
+def _check(name: str, given: object, kind: type[IntEnum]) -> None:
+    # Numbers are those of a newer broker, which this release has no name for.
+    if not isinstance(given, int) or isinstance(given, bool):
+        example = f"{kind.__name__}.{list(kind)[-1].name}"
+        shown = type(given).__name__
+        raise TypeError(f"{name} must be of {kind.__name__}, such as {example}, not {shown}")
 
 
 def _refuse(given: IntEnum, only_in_filters: IntEnum, where: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 
 from pyk.clients.errors import GroupIdNotFoundError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from pyk.protocol.messages.delete_groups import DeleteGroupsResponse
@@ -100,7 +102,7 @@ def described_groups(
 
 def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescription | KafkaError:
     if group.error_code != ErrorCode.NONE:
-        return error_for(group.error_code, group.error_message, group_id=group.group_id)
+        return _error(group, ApiKey.DESCRIBE_GROUPS)
     if group.group_state == DEAD:
         # Before version 6 a coordinator describes a group that it does not know as dead.
         return GroupIdNotFoundError(f"there is no group {group.group_id!r}")
@@ -140,13 +142,17 @@ def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
     )
 
 
+def _error(group: Any, api_key: ApiKey) -> KafkaError:
+    return error_for(
+        group.error_code, group.error_message, group_id=group.group_id, api_key=api_key
+    )
+
+
 def deleted_groups(response: DeleteGroupsResponse) -> dict[str, KafkaError | None]:
     """Return the outcome of each group."""
     return {
         group.group_id: (
-            None
-            if group.error_code == ErrorCode.NONE
-            else error_for(group.error_code, group.error_message, group_id=group.group_id)
+            None if group.error_code == ErrorCode.NONE else _error(group, ApiKey.DELETE_GROUPS)
         )
         for group in response.results
     }

@@ -174,7 +174,7 @@ def described(
 ) -> dict[ClientQuotaEntity, dict[str, float]] | KafkaError:
     """Return the limits of each entity, or the error."""
     if response.error_code != ErrorCode.NONE:
-        return error_for(response.error_code, response.error_message)
+        return error_for(response.error_code, response.error_message, api_key=response.api_key)
     return {
         ClientQuotaEntity({each.entity_type: each.entity_name for each in entry.entity}): {
             each.key: each.value for each in entry.values
@@ -210,7 +210,9 @@ def altered(
     """Return the outcome of each entity."""
     return {
         ClientQuotaEntity({each.entity_type: each.entity_name for each in entry.entity}): (
-            error_for(entry.error_code, entry.error_message) if entry.error_code else None
+            error_for(entry.error_code, entry.error_message, api_key=response.api_key)
+            if entry.error_code
+            else None
         )
         for entry in response.entries
     }

@@ -142,7 +142,9 @@ def altered(
     """Return the outcome of each alteration of a round."""
     mechanisms = {one.user: one.mechanism for one in some}
     return {
-        (one.user, mechanisms[one.user]): _error(one.error_code, one.error_message)
+        (one.user, mechanisms[one.user]): _error(
+            response.api_key, one.error_code, one.error_message
+        )
         for one in response.results
         if one.user in mechanisms
     }
@@ -158,11 +160,11 @@ def described(
     response: DescribeUserScramCredentialsResponse,
 ) -> dict[str, UserScramCredentialsDescription | KafkaError]:
     """Return the credentials of each user, or its error; raise the error of the whole request."""
-    error = _error(response.error_code, response.error_message)
+    error = _error(response.api_key, response.error_code, response.error_message)
     if error is not None:
         raise error
     return {
-        one.user: _error(one.error_code, one.error_message)
+        one.user: _error(response.api_key, one.error_code, one.error_message)
         or UserScramCredentialsDescription(
             one.user,
             tuple(
@@ -174,5 +176,7 @@ def described(
     }
 
 
-def _error(error_code: int, message: str | None) -> KafkaError | None:
-    return None if error_code == ErrorCode.NONE else error_for(error_code, message)
+def _error(api_key: int, error_code: int, message: str | None) -> KafkaError | None:
+    if error_code == ErrorCode.NONE:
+        return None
+    return error_for(error_code, message, api_key=api_key)

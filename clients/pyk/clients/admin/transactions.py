@@ -122,7 +122,7 @@ def described_transactions(
         one.transactional_id: (
             _described(one, coordinator_id)
             if one.error_code == ErrorCode.NONE
-            else error_for(one.error_code, node_id=coordinator_id)
+            else error_for(one.error_code, node_id=coordinator_id, api_key=response.api_key)
         )
         for one in response.transaction_states
     }
@@ -225,5 +225,5 @@ def fenced_producer(
     response: InitProducerIdResponse, node_id: int
 ) -> ProducerIdAndEpoch | KafkaError:
     if response.error_code != ErrorCode.NONE:
-        return error_for(response.error_code, node_id=node_id)
+        return error_for(response.error_code, node_id=node_id, api_key=response.api_key)
     return ProducerIdAndEpoch(response.producer_id, response.producer_epoch)

@@ -21,6 +21,9 @@ _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.FIND_COORDINATOR: {_GROUP: "DESCRIBE or READ", _TRANSACTIONAL_ID: "DESCRIBE or WRITE"},
     ApiKey.JOIN_GROUP: {_GROUP: "READ"},
     ApiKey.OFFSET_FETCH: {_GROUP: "DESCRIBE or READ"},
+    ApiKey.DESCRIBE_GROUPS: {_GROUP: "DESCRIBE or READ"},
+    ApiKey.DELETE_GROUPS: {_GROUP: "DELETE"},
+    ApiKey.DESCRIBE_TRANSACTIONS: {_TRANSACTIONAL_ID: "DESCRIBE or WRITE"},
     ApiKey.OFFSET_DELETE: {_GROUP: "DELETE"},
     ApiKey.INIT_PRODUCER_ID: {
         _CLUSTER: "IDEMPOTENT_WRITE, or WRITE on any topic",
@@ -38,6 +41,10 @@ _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.DESCRIBE_ACLS: {_CLUSTER: "DESCRIBE on the cluster"},
     ApiKey.CREATE_ACLS: {_CLUSTER: "ALTER on the cluster"},
     ApiKey.DELETE_ACLS: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {_CLUSTER: "DESCRIBE on the cluster"},
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: {_CLUSTER: "DESCRIBE_CONFIGS on the cluster"},
+    ApiKey.ALTER_CLIENT_QUOTAS: {_CLUSTER: "ALTER_CONFIGS on the cluster"},
 }
 
 

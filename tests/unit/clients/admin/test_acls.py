@@ -287,3 +287,18 @@ def test_an_acl_has_nothing_that_only_filters_have(invalid: Callable[[], object]
 
 def test_the_cluster_is_a_single_resource() -> None:
     assert ResourcePattern.cluster() == ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ResourcePattern("topic", "a"), "resource_type must be of ResourceType"),
+        (lambda: ResourcePattern(ResourceType.TOPIC, "a", "literal"), "pattern_type must be of"),
+        (lambda: ResourcePatternFilter("topic"), "resource_type must be of ResourceType"),
+        (lambda: AccessControlEntry("User:a", "read"), "operation must be of AclOperation"),
+        (lambda: AccessControlEntryFilter(permission_type="allow"), "permission_type must be of"),
+    ],
+)
+def test_a_str_instead_of_a_member_is_refused_at_once(make: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=f"{words}.*not str"):
+        make()

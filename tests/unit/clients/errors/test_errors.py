@@ -168,6 +168,17 @@ def test_an_error_names_its_topic_partition_and_node_once() -> None:
         (ApiKey.PRODUCE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "WRITE"),
         (ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "READ"),
         (ApiKey.TXN_OFFSET_COMMIT, ErrorCode.GROUP_AUTHORIZATION_FAILED, "READ"),
+        (
+            ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+            "DESCRIBE on the cluster",
+        ),
+        (
+            ApiKey.ALTER_CLIENT_QUOTAS,
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+            "ALTER_CONFIGS on the cluster",
+        ),
+        (ApiKey.DELETE_GROUPS, ErrorCode.GROUP_AUTHORIZATION_FAILED, "DELETE"),
         (ApiKey.END_TXN, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "WRITE"),
     ],
 )
