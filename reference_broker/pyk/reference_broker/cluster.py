@@ -24,6 +24,7 @@ from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (
     access_configs,
+    checked_users,
     client_options,
     listener_configs,
     tls_configs,
@@ -99,7 +100,7 @@ class AsyncCluster:
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
         random = random or SystemRandom()
-        self._users = dict(sasl or {})
+        self._users = checked_users(sasl)
         self._certificates = Certificates() if tls else None
         given = self._restricted(_quick_start(config or {}), super_users)
         self._config = self._secured(given, host, port, advertise, random)

@@ -100,6 +100,24 @@ def user_configs(
     return configs
 
 
+def checked_users(sasl: object) -> dict[str, str]:
+    """Return the passwords by user; raise ``TypeError``, without passwords, if they are not."""
+    if sasl is None:
+        return {}
+    if not isinstance(sasl, Mapping):
+        kind = type(sasl).__name__
+        raise TypeError(
+            f'sasl must map users to passwords, as in {{"alice": "secret"}}, not {kind}'
+        )
+    for user, password in sasl.items():
+        if not isinstance(user, str):
+            raise TypeError(f"sasl: the name of a user must be a str, not {type(user).__name__}")
+        if not isinstance(password, str):
+            kind = type(password).__name__
+            raise TypeError(f"sasl: the password of {user!r} must be a str, not {kind}")
+    return dict(sasl)
+
+
 def access_configs(
     config: Mapping[str, object],
     users: Mapping[str, str],

@@ -1,0 +1,25 @@
+"""The users that a cluster is given: what is not one is refused, and no password is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyk.reference_broker import Cluster
+
+
+@pytest.mark.parametrize(
+    ("sasl", "words"),
+    [
+        (True, "sasl must map users to passwords.*not bool"),
+        (("alice", "canary"), "sasl must map users to passwords.*not tuple"),
+        ({"alice": b"canary"}, "the password of 'alice' must be a str, not bytes"),
+        ({b"alice": "canary"}, "the name of a user must be a str, not bytes"),
+    ],
+)
+def test_users_that_are_not_passwords_by_name_are_refused(sasl: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words) as caught:
+        Cluster(sasl=sasl)
+
+    assert "canary" not in str(caught.value)
