@@ -73,7 +73,7 @@ async def test_a_wrong_password_and_an_unknown_user_get_the_same_answer(
     assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert response.error_message == "Authentication failed: Invalid username or password"
     assert await client.is_cut_off()
-    assert "Failed authentication of 127.0.0.1" in caplog.text
+    assert f"Failed authentication of 127.0.0.1: {response.error_message}" in caplog.text
     assert password not in caplog.text
 
 

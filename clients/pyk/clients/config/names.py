@@ -70,6 +70,9 @@ NEEDLESS = {
     "topic": "a consumer takes topics=, send takes a topic",
 }
 
+# Names of Kafka that are taken beside the options' own: one may be meant by a misspelled name.
+KAFKAS = ("ssl_keystore_location", "ssl_truststore_location")
+
 # What kafka-python and aiokafka call options that this release does not have: "did you mean" would
 # not help.
 NOT_THERE_YET = ("interceptors",)
@@ -86,7 +89,7 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
         return f"{name!r} is not an option; here it is called {alias!r}"
     if plain in NEEDLESS:
         return f"{name!r} is not an option: {NEEDLESS[plain]}"
-    near = difflib.get_close_matches(plain, [*known, *WITHOUT_EFFECT], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(plain, [*known, *KAFKAS, *WITHOUT_EFFECT], n=1, cutoff=0.6)
     if plain.startswith(NOT_THERE_YET) and near[:1] != [plain]:
         return f"{name!r} is an option of other clients that this release of pyk does not have"
     if near:

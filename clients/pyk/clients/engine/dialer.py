@@ -232,7 +232,10 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     elif isinstance(error, NodeDisconnectedError) and progress.is_encrypted:
         hint = CERTIFICATE_HINT
     elif isinstance(error, NodeDisconnectedError | ConnectionError):
-        hint = "a TLS listener closes connections like this, and so does an overloaded broker"
+        hint = (
+            "a TLS listener closes connections like this (give security_protocol='SSL' or "
+            "'SASL_SSL'), and so does an overloaded broker"
+        )
     else:
         hint = ""
     text = cause or str(error) or type(error).__name__

@@ -22,7 +22,7 @@ CERTIFICATE_HINT = (
 
 # Codes of OpenSSL's X509_V_ERR_….
 _UNTRUSTED = (
-    "give ssl_cafile= the certificate of the authority that signed the broker's certificate"
+    "the file of ssl_cafile= must have the certificate of the authority that signed the broker's"
 )
 _CHECK_NAME = (
     "connect by a name that the certificate has (also advertised.listeners), or correct the "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
-from pyk.protocol.errors import ProtocolError
+from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
@@ -315,7 +315,9 @@ class Connection:
 
     def _refuse_login(self, result: HandlerResult) -> Deferred[Any]:
         """Return the answer to a failed login: it comes late, and nothing after it."""
-        self._log_limiter.warning("Failed authentication of %s", self.host)
+        code = getattr(result, "error_code", ErrorCode.SASL_AUTHENTICATION_FAILED)
+        reason = getattr(result, "error_message", None) or ErrorCode(code).name
+        self._log_limiter.warning("Failed authentication of %s: %s", self.host, reason)
         late: Deferred[Any] = Deferred()
         answered: Deferred[Any] = late.then(lambda response: response)
         answered.when_abandoned(late.abandon)

@@ -332,6 +332,8 @@ def test_a_backoff_that_is_raised_above_its_maximum_is_constant() -> None:
         (ConsumerConfig, "group.id", "that from_properties() takes"),
         (ProducerConfig, "bootstrap_server", "did you mean 'bootstrap_servers'?"),
         (ProducerConfig, "bootstrapservers", "did you mean 'bootstrap_servers'?"),
+        (ProducerConfig, "ssl_keystor_location", "did you mean 'ssl_keystore_location'?"),
+        (ProducerConfig, "ssl_verify", "certificates are always checked"),
         (ProducerConfig, "servers", "here it is called 'bootstrap_servers'"),
         (ConsumerConfig, "consumer_timeout_ms", "give poll a timeout"),
         (AdminConfig, "xyzzy", "'xyzzy' is not an option"),
