@@ -210,6 +210,36 @@ def test_an_acl_that_is_removed_counts_no_more() -> None:
 
 
 @pytest.mark.parametrize(
+    "removed",
+    [acl(READ, "logs", DENY), acl(READ, "logs", DENY, pattern=PREFIXED)],
+    ids=["a literal", "a prefix"],
+)
+def test_a_prefix_still_counts_when_a_name_of_its_length_is_removed(removed: Acl) -> None:
+    acls = Acls()
+    acls.add(UUID(int=1), acl(READ, "orde", pattern=PREFIXED))
+    acls.add(UUID(int=2), removed)
+
+    acls.remove(UUID(int=2))
+
+    found = Authorizer(acls, frozenset(), allows_without_acl=False)
+    assert found.allows(ALICE, READ, TOPIC, "orders")
+
+
+@pytest.mark.parametrize(
+    "removed", [acl(WRITE), acl(READ, principal="User:bob")], ids=["of alice", "of bob"]
+)
+def test_an_acl_still_counts_when_another_of_its_resource_is_removed(removed: Acl) -> None:
+    acls = Acls()
+    acls.add(UUID(int=1), acl(READ))
+    acls.add(UUID(int=2), removed)
+
+    acls.remove(UUID(int=2))
+
+    found = Authorizer(acls, frozenset(), allows_without_acl=False)
+    assert found.allows(ALICE, READ, TOPIC, "orders")
+
+
+@pytest.mark.parametrize(
     ("address", "host"),
     [
         ("10.0.0.1", "10.0.0.1"),
@@ -243,5 +273,9 @@ def test_super_users_are_separated_by_semicolons() -> None:
         "User:CN=broker,O=pyk",
     }
     assert super_users("") == frozenset()
-    with pytest.raises(InvalidConfigError, match="in the form User:NAME, but got 'admin'"):
-        super_users("User:alice;admin")
+
+
+@pytest.mark.parametrize("user", ["admin", "User:", ":admin"])
+def test_a_super_user_needs_a_type_and_a_name(user: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"in the form User:NAME, but got '{user}'"):
+        super_users(f"User:alice;{user}")
