@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse, PlainToken
+from pyk.protocol.sasl import (
+    FAILURE_SEEN,
+    ClientFirst,
+    OAuthBearerFailure,
+    OAuthBearerResponse,
+    PlainToken,
+    ScramCredential,
+    ScramMechanism,
+)
 from pyk.reference_broker.security.authentication import (
     SaslAuthentication,
     UnsupportedMechanismError,
@@ -15,6 +23,8 @@ from pyk.reference_broker.security.exchanges import (
     LoginRefusedError,
     OAuthBearerExchange,
     PlainExchange,
+    SaslExchange,
+    ScramExchange,
 )
 from pyk.reference_broker.security.principal import Login, Principal
 from support.bearer_tokens import unsecured
@@ -188,3 +198,32 @@ def test_a_refused_bearer_token_is_explained_before_the_login_fails() -> None:
     assert OAuthBearerFailure.decode(answer).status == "invalid_token"
     with pytest.raises(LoginRefusedError, match="invalid_token"):
         side.sasl.answer(FAILURE_SEEN, side.now_ms)
+
+
+CREDENTIAL = ScramCredential.from_salted_password(
+    ScramMechanism.SCRAM_SHA_256, b"salted", b"salt", 4096
+)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "token"),
+    [
+        (PlainExchange(USERS), PlainToken("alice", "secret", "bob")),
+        (
+            ScramExchange(lambda _: CREDENTIAL, "nonce"),
+            ClientFirst(username="alice", nonce="abc", authzid="bob"),
+        ),
+        (
+            OAuthBearerExchange(lambda _: Login(Principal("alice"))),
+            OAuthBearerResponse("token", "bob"),
+        ),
+    ],
+    ids=["PLAIN", "SCRAM", "OAUTHBEARER"],
+)
+def test_nobody_acts_for_another_user(
+    exchange: SaslExchange, token: PlainToken | ClientFirst | OAuthBearerResponse
+) -> None:
+    with pytest.raises(LoginRefusedError, match="authorization id that is different from username"):
+        exchange.answer(token.encode())
+
+    assert exchange.login is None
