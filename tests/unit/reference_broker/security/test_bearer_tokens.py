@@ -17,6 +17,10 @@ def test_a_token_names_its_user_and_its_end() -> None:
     assert login == Login(Principal("alice"), (NOW + 1) * 1000)
 
 
+def test_a_token_may_be_issued_now() -> None:
+    assert read_unsecured(unsecured(sub="alice", iat=NOW, exp=NOW + 1), NOW * 1000)
+
+
 @pytest.mark.parametrize(
     "token",
     [

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from pyk.reference_broker.security.bearer_tokens import InvalidBearerTokenError
 from pyk.reference_broker.security.json_web_keys import InvalidKeySetError, KeySet, parse_key_set
@@ -115,6 +116,7 @@ def test_a_token_that_names_no_key_may_be_of_any() -> None:
         ({"aud": "kafka"}, "aud has none"),
         ({"scope": ["a", "a"]}, "the scope"),
         ({"scope": [" "]}, "the scope"),
+        ({"scope": ["a", 1]}, "the scope"),
     ],
 )
 def test_other_tokens_are_refused(claims: dict[str, Any], words: str) -> None:
@@ -198,6 +200,13 @@ def test_what_has_no_key_for_signatures_is_refused(text: str) -> None:
 def test_keys_that_cannot_be_used_are_refused(members: dict[str, str], count: int) -> None:
     with pytest.raises(InvalidKeySetError):
         keys(*[KEY] * count, **members)
+
+
+def test_an_rsa_key_of_too_few_bits_is_refused() -> None:
+    weak = SigningKey("weak", "RS256", rsa.generate_private_key(65537, 1024))
+
+    with pytest.raises(InvalidKeySetError):
+        keys(weak)
 
 
 def test_keys_that_are_not_understood_are_left_out() -> None:
