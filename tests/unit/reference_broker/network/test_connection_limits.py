@@ -57,6 +57,16 @@ def test_an_address_has_a_limit_and_some_have_another() -> None:
     assert counts.total == 3
 
 
+def test_a_connection_that_ends_leaves_room_for_one_more_of_its_address() -> None:
+    counts = counts_of(ConnectionLimits(count_per_ip=2))
+    for _ in range(2):
+        counts.enter(CLIENTS, HERE, 0)
+
+    counts.leave(CLIENTS, HERE)
+
+    assert [counts.enter(CLIENTS, HERE, 0) for _ in range(2)] == [None, 0]
+
+
 @pytest.mark.parametrize(
     "limits",
     [
@@ -84,6 +94,18 @@ def test_an_address_that_connects_too_fast_is_closed_after_a_while() -> None:
 
     assert outcomes == [None] * 10 + [1000]
     assert counts.total == 10
+
+
+def test_connections_that_are_closed_do_not_lengthen_the_wait_of_an_address() -> None:
+    counts = counts_of(ConnectionLimits(), rate_of_ip=1.0)
+
+    for _ in range(10):
+        counts.enter(CLIENTS, HERE, 0)
+
+    closed = [counts.enter(CLIENTS, HERE, now_ms) for now_ms in range(500, 10_000, 100)]
+
+    assert None not in closed
+    assert counts.enter(CLIENTS, HERE, 12_000) is None
 
 
 def test_addresses_that_are_gone_are_forgotten() -> None:
