@@ -14,7 +14,7 @@ from typing import Any, Self
 import attrs
 
 from pyk.clients.config.java_names import has_twin, is_java_class, twin
-from pyk.clients.config.kafka_names import JAVA_CLASS, reason_without_effect
+from pyk.clients.config.kafka_names import JAVA_CLASS, OBEYED_ANYWAY, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown
 from pyk.clients.config.option import option, options_of, required
 from pyk.clients.config.security_options import OTHER_NAMES, SecurityOptions, implied_protocol
@@ -240,11 +240,12 @@ class ClientConfig(SecurityOptions):
         """Log what the user should know of the options that were given."""
         for warning in self.security_warnings():
             log.warning("%s: %s", self._client_name(), warning)
-        if not unused:
-            return
         names: dict[str, list[str]] = {}
         for name, reason in unused:
-            names.setdefault(reason, []).append(name)
+            if reason not in OBEYED_ANYWAY:
+                names.setdefault(reason, []).append(name)
+        if not names:
+            return
         log.warning(
             "%s takes these options without effect: %s",
             self._client_name(),

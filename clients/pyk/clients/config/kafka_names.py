@@ -17,6 +17,9 @@ JAVA_CLASS = "names a Java class, which Python cannot run"
 PARTITIONING = "give partitioner= a function instead"
 SHARE_GROUPS = "for share groups, which this release does not have"
 
+OBEYED_ANYWAY = (STORES,)
+"""Reasons that nobody needs to be warned of: what the user wants happens."""
+
 _NAMES = {
     BUFFERS: "receive.buffer.bytes send.buffer.bytes",
     METRICS: """auto.include.jmx.reporter metric.reporters metrics.num.samples

@@ -249,3 +249,16 @@ def test_an_empty_client_id_is_kafkas_default() -> None:
 
     assert config.client_id == "pyk"
     assert config.client_rack is None
+
+
+def test_the_type_of_a_key_store_needs_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    properties = {
+        "bootstrap.servers": SERVERS,
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.keystore.type": "PKCS12",
+    }
+
+    ProducerConfig.from_properties(properties)
+
+    assert caplog.records == []
