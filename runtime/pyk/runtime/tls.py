@@ -12,7 +12,7 @@ from pyk.runtime.secret import Secret
 
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
-FileSignature: TypeAlias = tuple[int, int, int] | None
+FileSignature: TypeAlias = tuple[int, int, int, int] | None
 
 
 def load_identity(
@@ -47,4 +47,5 @@ def _signature(name: str) -> FileSignature:
         found = os.stat(name)
     except OSError:
         return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    # The time of a change of rights, too: a file that could not be read may be readable now.
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -29,6 +29,7 @@ from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
 from pyk.reference_broker.security.tls import client_context
+from pyk.runtime.tls import signatures
 from support.broker_requests import fetch, produce
 from support.raw_client import RawClient, batch
 from support.raw_sasl import log_in_by_scram
@@ -267,6 +268,18 @@ async def test_files_that_cannot_be_used_leave_the_certificate_as_it_is(
     assert shown == files.serial
     assert "Certificates of a listener changed, and cannot be used: ssl.keystore" in caplog.text
     assert "canary" not in caplog.text
+
+
+def test_a_file_whose_rights_have_changed_is_read_again(tmp_path: Path) -> None:
+    """Root may read everything, so the test looks at what the contexts look at."""
+    path = tmp_path / "broker.pem"
+    path.touch(mode=0o000)
+    unreadable = signatures([str(path)])
+    ctime = path.stat().st_ctime_ns
+    while path.stat().st_ctime_ns == ctime:  # a tick of the file system's clock
+        path.chmod(0o600)
+
+    assert signatures([str(path)]) != unreadable
 
 
 async def test_another_key_store_may_be_configured_while_the_broker_runs(tmp_path: Path) -> None:
