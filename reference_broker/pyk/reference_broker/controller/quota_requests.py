@@ -140,6 +140,8 @@ def _check_limit(allowed: Mapping[str, tuple[int, str] | None], name: str, value
         raise _invalid(f"Invalid configuration key {name}")
     if value <= 0:
         raise _invalid(f"Quota {name} must be greater than 0")
+    if not math.isfinite(value):
+        raise _invalid(f"Quota {name} must be a number, not {value}")
     integral = allowed[name]
     if integral is None:
         return

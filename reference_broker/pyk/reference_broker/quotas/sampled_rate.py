@@ -11,6 +11,9 @@ from collections import deque
 
 from pyk.runtime import slotted
 
+LONGEST_THROTTLE_MS = 2**31 - 1
+"""What a response can say; Apache Kafka's arithmetic overflows there."""
+
 
 @slotted.define
 class _Sample:
@@ -50,7 +53,9 @@ class SampledRate:
         Where O is the rate over a span of W, that is X in O * W / (W + X) = ``limit``.
         """
         excess = self.per_second(now_ms, more) - limit
-        return round(excess / limit * self._span_ms(now_ms)) if excess > 0 else 0
+        if excess <= 0:
+            return 0
+        return round(min(LONGEST_THROTTLE_MS, excess / limit * self._span_ms(now_ms)))
 
     def is_idle(self, now_ms: int) -> bool:
         """Return whether nothing counts any more: a new rate would be the same."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .sampled_rate import LONGEST_THROTTLE_MS
+
 
 class TokenBucket:
     """Permits that a client may use, and debts that it has to wait for.
@@ -30,7 +32,8 @@ class TokenBucket:
 
     def throttle_ms(self, now_ms: int) -> int:
         """Return after how many milliseconds all debts are paid, 0 if there are none."""
-        return max(0, round(-self.permits(now_ms) / self.per_second * 1000))
+        wait_ms = -self.permits(now_ms) / self.per_second * 1000
+        return round(max(0, min(LONGEST_THROTTLE_MS, wait_ms)))
 
     def is_idle(self, now_ms: int) -> bool:
         """Return whether it is full: a new bucket would be the same."""

@@ -76,6 +76,18 @@ def test_entities_of_one_request_succeed_and_fail_apart() -> None:
     assert limits(controllers) == [({"user": "bob"}, {RATE: 6})]
 
 
+@pytest.mark.parametrize("limit_name", ["request_percentage", RATE])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_limits_that_are_no_numbers_are_refused(limit_name: str, value: float) -> None:
+    controllers = Controllers()
+
+    (answer,) = controllers.ask(alteration(change(ALICE, (limit_name, value)))).entries
+
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert answer.error_message == f"Quota {limit_name} must be a number, not {value}"
+    assert limits(controllers) == []
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", None])
 def test_addresses_have_quotas_of_connections(address: str | None) -> None:
     controllers = Controllers()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.reference_broker.quotas.sampled_rate import SampledRate
+from pyk.reference_broker.quotas.sampled_rate import LONGEST_THROTTLE_MS, SampledRate
 
 LIMIT = 1000.0
 # Milliseconds until the next use, what was used, and the throttle time that Kafka 4.3.1 computes
@@ -63,3 +63,11 @@ def test_a_rate_is_idle_when_all_its_windows_are_over() -> None:
     assert not rate.is_idle(10_999)
     assert rate.is_idle(11_000)
     assert rate.per_second(11_000) == 0
+
+
+def test_no_throttle_time_is_longer_than_a_response_can_say() -> None:
+    rate = SampledRate(11, 1000)
+
+    rate.record(1e300, 0)
+
+    assert rate.throttle_ms(1.0, 0) == LONGEST_THROTTLE_MS

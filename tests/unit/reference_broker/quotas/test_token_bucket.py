@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pyk.reference_broker.quotas.sampled_rate import LONGEST_THROTTLE_MS
 from pyk.reference_broker.quotas.token_bucket import TokenBucket
 
 
@@ -38,3 +41,12 @@ def test_a_new_rate_counts_from_the_last_use_on() -> None:
     bucket.per_second = 10
 
     assert bucket.throttle_ms(0) == 1000
+
+
+@pytest.mark.parametrize("per_second", [1e-9, 5e-324])
+def test_no_throttle_time_is_longer_than_a_response_can_say(per_second: float) -> None:
+    bucket = TokenBucket(10, per_second)
+
+    bucket.take(60, 0)
+
+    assert bucket.throttle_ms(0) == LONGEST_THROTTLE_MS
