@@ -90,18 +90,12 @@ def test_the_tool_for_tokens_creates_renews_describes_and_expires_them(
         "DelegationTokenCommand", *arguments("--describe", "--owner-principal", "User:alice")
     )
     token = Scram(token_id, hmac, is_delegation_token=True)
+    by_token = ' tokenauth="true"'
     with Producer(cluster.bootstrap, security_protocol="SASL_PLAINTEXT", auth=token) as producer:
         producer.send_and_wait("orders", b"by pyk")
     run_tool(
         "ConsoleProducer",
-        *arguments(
-            "--topic",
-            "orders",
-            "--sync",
-            username=token_id,
-            password=hmac,
-            more=' tokenauth="true"',
-        ),
+        *arguments("--topic", "orders", "--sync", username=token_id, password=hmac, more=by_token),
         input="by Java\n",
     )
     run_tool(

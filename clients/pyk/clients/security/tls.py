@@ -175,17 +175,17 @@ def _diagnosed(
 
 
 @contextlib.contextmanager
-def _explained(option: str, problem: str, password: str = "") -> Iterator[None]:
+def _explained(option: str, problem: str, unlocked_by: str = "") -> Iterator[None]:
     """Raise errors of files and of OpenSSL as errors of an option.
 
-    ``password`` is the option with the password of a key store.
+    ``unlocked_by`` is the option with the password of a key store.
     """
     try:
         yield
     except ConfigurationError:
         raise
     except StoreLockedError as error:
-        raise ConfigurationError(f"{option} cannot be used: {error} ({password})") from None
+        raise ConfigurationError(f"{option} cannot be used: {error} ({unlocked_by})") from None
     except StoreError as error:
         raise ConfigurationError(f"{option} cannot be used: {error}") from None
     except ssl.SSLError as error:

@@ -71,6 +71,11 @@ class Connection:
     usage: RequestUsage | None = None
     """What the request being handled uses of quotas; the handler sets it."""
 
+    _waiting_for: Deferred[Message] | None = None
+    _sending: asyncio.Task[None] | None = None
+    _next_turn: asyncio.Handle | None = None
+    _throttle: asyncio.TimerHandle | None = None
+
     def __init__(
         self,
         connection_id: int,
@@ -106,15 +111,8 @@ class Connection:
         self._on_made = on_made
         self._on_lost = on_lost
         self._frames: deque[memoryview] = deque()
-        self._handled_bytes = 0
-        self._arriving_bytes = 0
-        self._waiting_for: Deferred[Message] | None = None
-        self._sending: asyncio.Task[None] | None = None
-        self._sending_bytes = 0
-        self._next_turn: asyncio.Handle | None = None
-        self._throttle: asyncio.TimerHandle | None = None
-        self._is_paused = False
-        self._is_silent = False
+        self._handled_bytes = self._arriving_bytes = self._sending_bytes = 0
+        self._is_paused = self._is_silent = False
         if self.sasl is not None:
             self._serve_only_logins()
 

@@ -304,12 +304,12 @@ class TransactionDriver:
     async def _commit(self) -> None:
         if self.state.state is not State.PREPARED:
             await self._write_all()
-        self.state.begin_commit()
+        self.state.begin_end(is_commit=True)
         self._refuse_records()
         await self._end(is_commit=True)
 
     async def _abort(self) -> None:
-        self.state.begin_abort()
+        self.state.begin_end(is_commit=False)
         if not self.end.may_be_committed:
             self.end.settle(TransactionOutcome.ABORTED)
         self._refuse_records()

@@ -172,11 +172,9 @@ class TransactionState:
         self._move(State.PREPARED)
         self.epochs.in_doubt()  # others may ask for its end again, long after it has ended
 
-    def begin_commit(self) -> None:
-        self._move(State.COMMITTING)
-
-    def begin_abort(self) -> None:
-        self._move(State.ABORTING)
+    def begin_end(self, *, is_commit: bool) -> None:
+        """Ask the coordinator to end the transaction."""
+        self._move(State.COMMITTING if is_commit else State.ABORTING)
 
     @property
     def has_to_end(self) -> bool:

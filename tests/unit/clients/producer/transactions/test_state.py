@@ -34,8 +34,8 @@ def make_state(target: State, version: int = 2) -> TransactionState:
     writing = [*ready, state.begin, state.begin_writing]
     steps[State.WRITING] = writing
     steps[State.PREPARED] = [*writing, state.prepare]
-    steps[State.COMMITTING] = [*writing, state.begin_commit]
-    steps[State.ABORTING] = [*ready, state.begin, state.begin_abort]
+    steps[State.COMMITTING] = [*writing, lambda: state.begin_end(is_commit=True)]
+    steps[State.ABORTING] = [*ready, state.begin, lambda: state.begin_end(is_commit=False)]
     fails = lambda: state.failed(InvalidRecordError("bad"), Meaning.ABORT)  # noqa: E731
     steps[State.MUST_ABORT] = [*ready, state.begin, fails]
     steps[State.FAILED] = [*ready, lambda: state.failed(FENCED, Meaning.FAIL)]
@@ -61,12 +61,12 @@ CALLS: dict[str, tuple[Callable[[TransactionState], object], set[State], State]]
     ),
     "prepare": (lambda state: state.prepare(), {State.WRITING}, State.PREPARED),
     "begin_commit": (
-        lambda state: state.begin_commit(),
+        lambda state: state.begin_end(is_commit=True),
         {State.WRITING, State.PREPARED},
         State.COMMITTING,
     ),
     "begin_abort": (
-        lambda state: state.begin_abort(),
+        lambda state: state.begin_end(is_commit=False),
         {State.IN_TRANSACTION, State.WRITING, State.PREPARED, State.MUST_ABORT},
         State.ABORTING,
     ),
@@ -158,7 +158,7 @@ def test_an_abort_ends_what_may_have_been_added_and_a_commit_what_was() -> None:
     state.contents.request_sent()
     assert not state.has_to_end
 
-    state.begin_abort()
+    state.begin_end(is_commit=False)
 
     assert state.has_to_end
 
@@ -181,7 +181,7 @@ def test_an_abort_after_an_error_asks_for_another_epoch_in_version_1(
     version: int, needs_epoch: bool
 ) -> None:
     state = make_state(State.MUST_ABORT, version)
-    state.begin_abort()
+    state.begin_end(is_commit=False)
 
     state.ended(NEXT if version == 2 else None)
 
