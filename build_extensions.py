@@ -43,13 +43,21 @@ DIRECTIVES = {
     "binding": True,
 }
 COMPILER_OPTIONS = (
-    ["-O1", "-g0", "-fno-plt", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
+    [
+        "-O1",
+        "-g0",
+        "-DNDEBUG",
+        "-fno-plt",
+        "-Wno-unknown-warning-option",
+        "-Wno-maybe-uninitialized",
+    ]
     if os.name == "posix"
     else ["/O2"]
 )
 """Without a table of stubs for calls of the interpreter (``-fno-plt``), of which each module would
 have its own, a request touches fewer pages. GCC takes variables that Cython sets in a ``try`` for
-uninitialized; Clang has no such option."""
+uninitialized; Clang has no such option. Where CFLAGS is set, Python's own flags do not count:
+without ``NDEBUG``, each assertion would keep the path of its file."""
 KEPT_DIRECTIVES = ("freelist", "no_gc")
 COMPILED = "compiled"
 """The folder of sources that exist for the compiled form only."""
