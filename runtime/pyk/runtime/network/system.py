@@ -239,7 +239,7 @@ class SystemListener:
                 await self._loop.connect_accepted_socket(
                     factory,
                     accepted,
-                    ssl=self._tls(),
+                    ssl=_alerting(self._tls(), accepted),
                     ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
                     ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
                 )
@@ -369,10 +369,17 @@ async def _begin_tls(
     await loop.create_connection(
         lambda: protocol,
         sock=connection,
-        ssl=tls.context,
+        ssl=_alerting(tls.context, connection),
         server_hostname=tls.server_name,
         ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
     )
+
+
+def _alerting(context: ssl.SSLContext, connection: socket.socket) -> Any:
+    """Return the same context for one connection, whose peer learns why its handshake fails."""
+    from pyk.runtime.network.tls_alerts import AlertingContext  # which loads ssl
+
+    return AlertingContext(context, connection.send)
 
 
 def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:
