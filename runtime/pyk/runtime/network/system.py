@@ -142,6 +142,8 @@ BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
 TLS_HANDSHAKE_SECONDS = 10.0
 """How long a client may take for the handshake."""
+CLOSING_SECONDS = 0.1
+"""How long a handshake may go on when the port is closed."""
 TLS_SHUTDOWN_SECONDS = 1.0
 """How long a peer may take to confirm the end of TLS before the connection is cut."""
 ACCEPTS_PER_TURN = 64
@@ -183,7 +185,10 @@ class SystemListener:
         return int(self._sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Close the port. Connections that were accepted get their protocols first."""
+        """Close the port, and connections whose handshake does not end at once.
+
+        Others that were accepted get their protocols first.
+        """
         for listening in self._sockets:
             self._loop.remove_reader(listening)
         for retry in self._retries.values():
@@ -191,7 +196,10 @@ class SystemListener:
         for refused in list(self._refused):
             self._close_refused(refused)
         if self._connecting:
-            await asyncio.wait(self._connecting)
+            _, stalled = await asyncio.wait(self._connecting, timeout=CLOSING_SECONDS)
+            for connecting in stalled:
+                connecting.cancel()
+            await asyncio.gather(*stalled, return_exceptions=True)
         for listening in self._sockets:
             listening.close()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pyk.runtime.network import FrameTransport, SystemNetwork
+from pyk.runtime.network import FrameTransport, SystemNetwork, system
 from support.real_time import IN_TIME
 
 
@@ -193,3 +193,21 @@ async def test_a_connection_whose_handshake_fails_leaves(
     assert gate.entered == gate.left == ["127.0.0.1"]
     writer.close()
     await listener.close()
+
+
+async def test_closing_does_not_wait_for_handshakes_that_stall(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(system, "TLS_HANDSHAKE_SECONDS", 3600.0)
+    gate = Gate()
+    listener = await listen(gate, lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    async with asyncio.timeout(IN_TIME):
+        while not gate.entered:
+            await asyncio.sleep(0)
+
+        await listener.close()
+
+        assert await reader.read() == b""
+    assert gate.left == ["127.0.0.1"]
+    writer.close()
