@@ -14,6 +14,7 @@ from pyk.clients.errors import (
     KafkaError,
     NotCoordinatorError,
     RebalanceInProgressError,
+    StaleMemberEpochError,
     UnknownMemberIdError,
     error_for,
 )
@@ -33,7 +34,15 @@ class CommitErrorAction(Enum):
 
 
 COORDINATOR_MOVED = (CoordinatorNotAvailableError, NotCoordinatorError)
-OTHER_GENERATION = (IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError)
+OTHER_GENERATION = (
+    IllegalGenerationError,
+    RebalanceInProgressError,
+    StaleMemberEpochError,
+    UnknownMemberIdError,
+)
+# The next answer of the coordinator brings another generation or member epoch, or takes the
+# partitions away.
+ON_ITS_WAY = (RebalanceInProgressError, StaleMemberEpochError)
 
 
 def action_after(error: KafkaError) -> CommitErrorAction:

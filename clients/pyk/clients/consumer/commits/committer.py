@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from pyk.clients.consumer.commits.commits import (
+    ON_ITS_WAY,
     CommitErrorAction,
     Offsets,
     UnstableOffsets,
@@ -23,7 +24,6 @@ from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
-    RebalanceInProgressError,
     UnknownTopicOrPartitionError,
     UnstableOffsetCommitError,
 )
@@ -161,7 +161,7 @@ class Committer:
                 self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
             case CommitErrorAction.REJOIN:
                 is_hopeless = self._identity() == asked_as and not self._is_rebalancing()
-                if is_hopeless and not isinstance(error, RebalanceInProgressError):
+                if is_hopeless and not isinstance(error, ON_ITS_WAY):
                     raise commit_error(error)
 
     async def fetch(

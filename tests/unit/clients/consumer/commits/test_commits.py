@@ -40,6 +40,7 @@ def test_the_worst_error_is_the_one_that_asking_again_does_not_cure() -> None:
         (ErrorCode.REBALANCE_IN_PROGRESS, CommitErrorAction.REJOIN),
         (ErrorCode.ILLEGAL_GENERATION, CommitErrorAction.REJOIN),
         (ErrorCode.UNKNOWN_MEMBER_ID, CommitErrorAction.REJOIN),
+        (ErrorCode.STALE_MEMBER_EPOCH, CommitErrorAction.REJOIN),
         (ErrorCode.FENCED_INSTANCE_ID, CommitErrorAction.GIVE_UP),
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, CommitErrorAction.GIVE_UP),
         (ErrorCode.OFFSET_METADATA_TOO_LARGE, CommitErrorAction.GIVE_UP),

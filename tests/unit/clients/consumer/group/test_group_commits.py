@@ -116,6 +116,33 @@ async def test_an_offset_of_a_lost_partition_is_refused_until_the_membership_end
 
 
 @virtual_time
+async def test_a_commit_under_a_stale_epoch_waits_for_the_heartbeat_with_the_newer_one() -> None:
+    async with member() as one:
+        one.error_code = ErrorCode.STALE_MEMBER_EPOCH
+        committing = asyncio.create_task(one.commits.commit_all(one.deadline()))
+        await asyncio.sleep(1)
+        assert not committing.done()
+
+        one.error_code = ErrorCode.NONE
+        await committing
+
+        assert [offset for _, offset in one.committed] == [5]
+
+
+@virtual_time
+async def test_a_commit_under_a_stale_epoch_fails_once_the_partition_is_lost() -> None:
+    async with member() as one:
+        one.error_code = ErrorCode.STALE_MEMBER_EPOCH
+        committing = asyncio.create_task(one.commits.commit_all(one.deadline()))
+        await asyncio.sleep(1)
+
+        one.partition.buffer.assignment.is_lost = True
+
+        with pytest.raises(CommitFailedError):
+            await committing
+
+
+@virtual_time
 async def test_what_is_finished_is_committed_at_each_interval_if_there_is_news() -> None:
     async with member(auto_commit_interval_ms=1000) as one:
         begun = current_clock().now()
