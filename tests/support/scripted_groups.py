@@ -13,6 +13,8 @@ from pyk.clients.consumer.group.classic.consumer_protocol import (
 from pyk.clients.consumer.group.classic.membership import ClassicMembership
 from pyk.clients.consumer.group.classic.requests import MemberOptions
 from pyk.clients.consumer.group.membership import Membership
+from pyk.clients.consumer.group.modern import heartbeats
+from pyk.clients.consumer.group.modern.membership import ModernMembership
 from pyk.clients.topic_partition import TopicPartition, by_topic
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import (
@@ -25,7 +27,6 @@ from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from pyk.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from support.heartbeat_membership import LEAVE_EPOCH, HeartbeatMembership
 from support.scripted_broker import ScriptedCluster
 
 Partitions = frozenset[TopicPartition]
@@ -103,7 +104,8 @@ class HeartbeatGroup:
     """The coordinator assigns, in its answers to heartbeats."""
 
     def __init__(self, cluster: ScriptedCluster) -> None:
-        self.membership: Membership = HeartbeatMembership()
+        options = heartbeats.MemberOptions(group_id="g", member_id="me")
+        self.membership: Membership = ModernMembership(options, lambda: 0.5, 0.0)
         self.owned: Partitions = frozenset()
         self.beats = 0
         self.has_left = False
@@ -123,17 +125,20 @@ class HeartbeatGroup:
 
     def _beat(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
         self.beats += 1
-        if request.member_epoch == LEAVE_EPOCH:
+        if request.member_epoch == heartbeats.LEAVE_EPOCH:
             self.has_left = True
-            return ConsumerGroupHeartbeatResponse(member_epoch=LEAVE_EPOCH)
+            return ConsumerGroupHeartbeatResponse(member_epoch=heartbeats.LEAVE_EPOCH)
         if self._is_fenced and request.member_epoch > 0:
             return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.FENCED_MEMBER_EPOCH)
         if request.member_epoch == 0:
             self._is_fenced = self._is_told = False
-        self.owned = frozenset(self._named(request.topic_partitions or ()))
+        if request.topic_partitions is not None:
+            self.owned = frozenset(self._named(request.topic_partitions))
         is_told, self._is_told = self._is_told, True
         return ConsumerGroupHeartbeatResponse(
-            member_epoch=self._epoch, assignment=None if is_told else self._assignment()
+            member_epoch=self._epoch,
+            heartbeat_interval_ms=1000,
+            assignment=None if is_told else self._assignment(),
         )
 
     def _assignment(self) -> Assignment:

@@ -23,6 +23,14 @@ from pyk.clients.errors import ConfigurationError
 from pyk.clients.payload import Deserializer
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+# The options that mean nothing in a group protocol, and what does instead; as in Java.
+MEANINGLESS = {
+    "classic": (("group_remote_assignor",), "partition_assignment_strategy names the assignors"),
+    "consumer": (
+        ("session_timeout_ms", "heartbeat_interval_ms", "partition_assignment_strategy"),
+        "brokers say how often to beat, and group_remote_assignor names the assignor",
+    ),
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -43,9 +51,15 @@ class ConsumerConfig(ClientConfig):
         "A name that stays the same over restarts, which then cause no rebalance.",
     )
     group_protocol: str = option(
-        OneOf(("classic",)),
+        OneOf(("classic", "consumer")),
         "classic",
-        "The protocol between members of the group and its coordinator.",
+        "Who assigns partitions: a member of the group, or its coordinator (KIP-848, Kafka 4).",
+    )
+    group_remote_assignor: str | None = option(
+        OptionalText(),
+        None,
+        "With group_protocol='consumer': the assignor, 'uniform' or 'range'; None leaves it to "
+        "the coordinator.",
     )
     partition_assignment_strategy: tuple[str, ...] = option(
         Assignors(),
@@ -132,6 +146,17 @@ class ConsumerConfig(ClientConfig):
     def reads_committed(self) -> bool:
         """Return whether records of open and aborted transactions are hidden."""
         return self.isolation_level == "read_committed"
+
+    @classmethod
+    def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+        protocol = given.get("group_protocol", "classic")
+        names, instead = MEANINGLESS[protocol]
+        unused = [name for name in names if name in given]
+        if unused:
+            raise ConfigurationError(
+                f"{' and '.join(unused)} cannot be set with group_protocol={protocol!r}: {instead}"
+            )
+        return super()._completed(given)
 
     def _check(self) -> None:
         super()._check()

@@ -29,7 +29,6 @@ _NAMES = {
     JAVA_CLASS: """interceptor.classes sasl.client.callback.handler.class
         sasl.login.class security.providers""",
     "pyk asks brokers, not controllers": "bootstrap.controllers",
-    "group_protocol is classic": "group.remote.assignor",
     SHARE_GROUPS: "share.acknowledgement.mode share.acquire.mode",
     "internal to the Java client": """internal.leave.group.on.close
         internal.throw.on.fetch.stable.offset.unsupported""",

@@ -122,7 +122,8 @@ class ConsumerOptions(ClientOptions, total=False):
     default_api_timeout_ms: int
     group_id: str | None
     group_instance_id: str | None
-    group_protocol: Literal["classic"]
+    group_protocol: Literal["classic", "consumer"]
+    group_remote_assignor: str | None
     partition_assignment_strategy: str | Sequence[str]
     auto_offset_reset: Literal["latest", "earliest", "none"]
     enable_auto_commit: bool

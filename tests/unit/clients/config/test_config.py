@@ -279,6 +279,26 @@ def test_values_that_are_not_valid(
         (ConsumerConfig, {"fetch_max_wait_ms": 30_000}, "every fetch would time out"),
         (ConsumerConfig, {"group_instance_id": "one"}, "without a group_id"),
         (
+            ConsumerConfig,
+            {"group_protocol": "consumer", "heartbeat_interval_ms": 3_000},
+            "heartbeat_interval_ms cannot be set with group_protocol='consumer'",
+        ),
+        (
+            ConsumerConfig,
+            {"group_protocol": "consumer", "session_timeout_ms": 45_000},
+            "session_timeout_ms cannot be set with group_protocol='consumer'",
+        ),
+        (
+            ConsumerConfig,
+            {"group_protocol": "consumer", "partition_assignment_strategy": "range"},
+            "group_remote_assignor names the assignor",
+        ),
+        (
+            ConsumerConfig,
+            {"group_remote_assignor": "uniform"},
+            "group_remote_assignor cannot be set with group_protocol='classic'",
+        ),
+        (
             AdminConfig,
             {"retry_backoff_ms": 500, "retry_backoff_max_ms": 200},
             "retry_backoff_ms=500 is more than retry_backoff_max_ms=200",

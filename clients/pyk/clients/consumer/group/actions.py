@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from pyk.clients.topic_partition import TopicPartition
+
+Lane = Literal["main", "group"]
 
 Partitions = frozenset[TopicPartition]
 
@@ -33,6 +35,7 @@ class Leave:
 
     request: Any
     min_version: int | None = None
+    lane: Lane = "main"
 
 
 @attrs.frozen

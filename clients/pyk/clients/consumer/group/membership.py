@@ -16,7 +16,7 @@ the interface           classic protocol                    KIP-848
 ``revoked``             join again, or join at last         acknowledge: a heartbeat that names
                                                             what the member owns
 ``Lose``                ILLEGAL_GENERATION,                 FENCED_MEMBER_EPOCH,
-                        UNKNOWN_MEMBER_ID, session over     UNKNOWN_MEMBER_ID, session over
+                        UNKNOWN_MEMBER_ID, session over     UNKNOWN_MEMBER_ID
 ``leave``               LeaveGroup, nothing if static       a heartbeat with member epoch -1,
                                                             -2 if static
 ``identity``            generation                          member epoch

@@ -208,7 +208,7 @@ class MembershipDriver:
             return error
 
     async def _send_leave(self, action: Leave, deadline: float) -> None:
-        """Tell the coordinator on another lane, because the request would wait for a JoinGroup.
+        """Tell the coordinator, on a lane where the request does not wait for a JoinGroup.
 
         This is a courtesy, because the session ends anyway: it does not wait for an outage to end.
         """
@@ -216,7 +216,9 @@ class MembershipDriver:
         try:
             async with asyncio.timeout_at(deadline):
                 node = await self._coordinator(deadline)
-                await self._client.send(node, action.request, min_version=action.min_version)
+                await self._client.send(
+                    node, action.request, min_version=action.min_version, lane=action.lane
+                )
         except (KafkaError, TimeoutError) as error:
             log.info("Could not leave group %s: %s", self._group_id, error)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.group.classic.assignors import (
     Assignor,
@@ -13,6 +15,8 @@ from pyk.clients.consumer.group.classic.assignors import (
 from pyk.clients.consumer.group.classic.membership import ClassicMembership
 from pyk.clients.consumer.group.classic.requests import MemberOptions
 from pyk.clients.consumer.group.membership import Membership
+from pyk.clients.consumer.group.modern import heartbeats
+from pyk.clients.consumer.group.modern.membership import ModernMembership
 from pyk.clients.engine.client import Client
 
 ASSIGNORS: dict[str, Assignor] = {
@@ -28,13 +32,29 @@ ASSIGNORS: dict[str, Assignor] = {
 
 def new_membership(client: Client, config: ConsumerConfig) -> Membership:
     """Return a membership by the protocol that a consumer is configured with."""
-    return ClassicMembership(
-        member_options(client, config), client.random.random, client.clock.now()
+    chance, now = client.random.random, client.clock.now()
+    if config.group_protocol == "classic":
+        return ClassicMembership(classic_options(client, config), chance, now)
+    return ModernMembership(modern_options(client, config), chance, now)
+
+
+def modern_options(client: Client, config: ConsumerConfig) -> heartbeats.MemberOptions:
+    """Return what a member of the protocol ``consumer`` is configured with."""
+    assert config.group_id is not None
+    return heartbeats.MemberOptions(
+        group_id=config.group_id,
+        member_id=str(UUID(int=client.random.getrandbits(128), version=4)),
+        group_instance_id=config.group_instance_id,
+        rack=config.client_rack,
+        remote_assignor=config.group_remote_assignor,
+        max_poll_interval=config.max_poll_interval_ms / 1000,
+        request_timeout=config.request_timeout_ms / 1000,
+        backoff=client.retry_backoff,
     )
 
 
-def member_options(client: Client, config: ConsumerConfig) -> MemberOptions:
-    """Return what a member is configured with."""
+def classic_options(client: Client, config: ConsumerConfig) -> MemberOptions:
+    """Return what a member of the classic protocol is configured with."""
     assert config.group_id is not None
     return MemberOptions(
         group_id=config.group_id,

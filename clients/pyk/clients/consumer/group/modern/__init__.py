@@ -1,0 +1,1 @@
+"""Membership by the protocol ``consumer`` (KIP-848): ConsumerGroupHeartbeat."""

@@ -1,0 +1,105 @@
+"""Build the heartbeats of a member: all it has to say at first, later what has changed. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.consumer.group.actions import Leave
+from pyk.clients.consumer.group.modern.assignment import Owned, by_topic_id
+from pyk.clients.engine.backoff import Backoff
+from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+JOIN_EPOCH = 0
+LEAVE_EPOCH = -1
+LEAVE_FOR_A_WHILE_EPOCH = -2
+
+
+@attrs.frozen(kw_only=True)
+class MemberOptions:
+    """The configuration of a member; durations in seconds."""
+
+    group_id: str
+    member_id: str
+    """Chosen by the member, and kept as long as it lives (KIP-1082)."""
+    group_instance_id: str | None = None
+    rack: str | None = None
+    remote_assignor: str | None = None
+    max_poll_interval: float = 300.0
+    request_timeout: float = 30.0
+    backoff: Backoff = attrs.Factory(lambda: Backoff(0.1, 1.0))
+
+
+@attrs.frozen
+class Report:
+    """What a member says about itself when it joins, and whenever it changes."""
+
+    topics: frozenset[str] = frozenset()
+    pattern: str | None = None
+    owned: Owned = frozenset()
+
+
+class Heartbeats:
+    """Remembers what the coordinator was told."""
+
+    def __init__(self, options: MemberOptions) -> None:
+        self._options = options
+        self._told: Report | None = None
+        """None if the coordinator may not know: then the next heartbeat says everything."""
+        self._has_told_pattern = False
+
+    def is_news(self, report: Report) -> bool:
+        """Return whether there is something to say before the next heartbeat is due."""
+        return report != self._told
+
+    def forget(self) -> None:
+        """Say everything with the next heartbeat: the last one may not have arrived."""
+        self._told = None
+
+    def next(self, member_epoch: int, report: Report) -> ConsumerGroupHeartbeatRequest:
+        """Return the next heartbeat, which joins if the epoch is 0."""
+        options, told = self._options, self._told
+        self._told = report
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=options.group_id,
+            member_id=options.member_id,
+            member_epoch=member_epoch,
+            instance_id=options.group_instance_id,
+        )
+        if told is None:
+            request.rebalance_timeout_ms = round(options.max_poll_interval * 1000)
+            request.rack_id = options.rack
+            request.server_assignor = options.remote_assignor
+        if told is None or report.topics != told.topics:
+            request.subscribed_topic_names = sorted(report.topics)
+        if told is None or report.pattern != told.pattern:
+            request.subscribed_topic_regex = self._pattern(report)
+        if told is None or report.owned != told.owned:
+            request.topic_partitions = by_topic_id(report.owned)
+        return request
+
+    def _pattern(self, report: Report) -> str | None:
+        """Return the pattern to send: an empty one ends the one before."""
+        if report.pattern is not None:
+            self._has_told_pattern = True
+            return report.pattern
+        return "" if self._has_told_pattern else None
+
+    def leave(self, leaves_for_good: bool | None) -> Leave | None:
+        """Return what to send in order to leave, None if the session is to end by itself.
+
+        By default a static member will be back (KIP-345), and others leave for good (KIP-1092).
+        """
+        options = self._options
+        is_static = options.group_instance_id is not None
+        if leaves_for_good is False and not is_static:
+            return None
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=options.group_id,
+            member_id=options.member_id,
+            member_epoch=(
+                LEAVE_FOR_A_WHILE_EPOCH if is_static and not leaves_for_good else LEAVE_EPOCH
+            ),
+            instance_id=options.group_instance_id,
+        )
+        # Behind a heartbeat in flight, and before one that joins again.
+        return Leave(request, lane="group")

@@ -1,0 +1,274 @@
+"""A member joins, follows its target, and tells its coordinator what has changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.consumer.group.actions import Assign, Revoke, Wait
+from pyk.clients.consumer.group.membership import MetadataNeeds
+from pyk.clients.consumer.group.modern.membership import MemberState
+from pyk.clients.offsets import Identity
+from pyk.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from support.modern_membership import INTERVAL, TOPIC_ID, ModernMember, partitions
+
+# -- joining ---------------------------------------------------------------------------------------
+
+
+def test_the_first_heartbeat_says_everything() -> None:
+    member = ModernMember(
+        group_instance_id="i", rack="r", remote_assignor="range", max_poll_interval=7.0
+    )
+
+    request = member.expect_heartbeat()
+
+    assert (request.group_id, request.member_id, request.instance_id) == ("g", "me", "i")
+    assert (request.member_epoch, request.topic_partitions) == (0, [])
+    assert request.subscribed_topic_names == ["a"]
+    assert request.subscribed_topic_regex is None
+    assert (request.rack_id, request.server_assignor) == ("r", "range")
+    assert request.rebalance_timeout_ms == 7000
+
+
+def test_a_member_commits_under_its_epoch_once_it_has_one() -> None:
+    member = ModernMember(group_instance_id="i")
+    assert member.membership.standing.identity is None
+    assert member.membership.standing.is_joining
+
+    member.stable()
+
+    assert member.membership.standing.identity == Identity(1, "me", "i")
+    assert not member.membership.standing.is_joining
+
+
+def test_an_empty_assignment_is_one() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.answer(())
+
+    assigned = member.expect(Assign)
+
+    assert assigned.added == assigned.owned == frozenset()
+    assert member.expect(Wait).until == INTERVAL
+
+
+def test_heartbeats_come_as_often_as_the_coordinator_says() -> None:
+    member = ModernMember().stable()
+
+    assert member.expect(Wait).until == INTERVAL
+    member.beat()
+    assert member.expect(Wait).until == 2 * INTERVAL
+
+
+def test_a_coordinator_that_names_no_interval_is_not_flooded() -> None:
+    member = ModernMember().stable()
+    member.now += INTERVAL
+    member.expect_heartbeat()
+    silent = ConsumerGroupHeartbeatResponse(member_epoch=1, heartbeat_interval_ms=0)
+    member.membership.answered(member.sent, silent, member.now)
+
+    assert isinstance(member.next(), Wait)
+
+
+# -- what has changed ------------------------------------------------------------------------------
+
+
+def test_later_heartbeats_say_only_what_has_changed() -> None:
+    member = ModernMember(rack="r", remote_assignor="range").stable(0)
+
+    request = member.beat()
+
+    assert request.member_epoch == 2
+    assert request.subscribed_topic_names is None
+    assert request.topic_partitions is None
+    assert (request.rack_id, request.server_assignor) == (None, None)
+    assert request.rebalance_timeout_ms == -1
+
+
+def test_another_subscription_is_told_at_once() -> None:
+    member = ModernMember().stable(0)
+
+    member.membership.subscribe(frozenset({"b", "a"}), member.now)
+    request = member.expect_heartbeat()
+
+    assert request.subscribed_topic_names == ["a", "b"]
+    assert request.topic_partitions is None
+
+
+def test_a_pattern_is_resolved_by_the_coordinator() -> None:
+    member = ModernMember().stable(0)
+
+    member.membership.subscribe(frozenset(), member.now, "a.*")
+    request = member.expect_heartbeat()
+    member.answer()
+
+    assert (request.subscribed_topic_names, request.subscribed_topic_regex) == ([], "a.*")
+    member.membership.subscribe(frozenset({"a"}), member.now)
+    request = member.expect_heartbeat()
+    assert (request.subscribed_topic_names, request.subscribed_topic_regex) == (["a"], "")
+
+
+# -- the target ------------------------------------------------------------------------------------
+
+
+def test_an_assignment_is_acknowledged_at_once() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.answer((0, 1))
+
+    assert member.expect(Assign).added == partitions(0, 1)
+    request = member.expect_heartbeat()
+    assert request.topic_partitions == [TopicPartitions(topic_id=TOPIC_ID, partitions=[0, 1])]
+
+
+def test_new_partitions_are_added_to_those_that_are_owned() -> None:
+    member = ModernMember().stable(0)
+
+    member.beat((0, 1))
+
+    assigned = member.expect(Assign)
+    assert (assigned.added, assigned.owned) == (partitions(1), partitions(0, 1))
+
+
+def test_partitions_are_owned_until_the_application_has_given_them_up() -> None:
+    member = ModernMember().stable(0, 1)
+
+    member.beat((0,))
+
+    revoke = member.expect(Revoke)
+    assert revoke.partitions == partitions(1)
+    assert member.membership.standing.is_rebalancing
+    assert member.beat().topic_partitions is None
+
+    member.membership.revoked(revoke)
+    assert member.expect(Assign).owned == partitions(0)
+    acknowledged = member.expect_heartbeat().topic_partitions
+    assert acknowledged == [TopicPartitions(topic_id=TOPIC_ID, partitions=[0])]
+
+
+def test_what_is_new_waits_for_what_is_to_be_given_up() -> None:
+    member = ModernMember().stable(0)
+
+    member.beat((1,))
+    member.revoke(0)
+
+    assigned = member.expect(Assign)
+    assert assigned.added == assigned.owned == partitions(1)
+
+
+def test_the_last_target_counts_when_the_application_comes_back() -> None:
+    member = ModernMember().stable(0, 1)
+    member.beat((0,))
+    revoke = member.expect(Revoke)
+    member.beat((0, 1, 2))
+    assert isinstance(member.next(), Wait)
+
+    member.membership.revoked(revoke)
+
+    assigned = member.expect(Assign)
+    assert (assigned.added, assigned.owned) == (partitions(1, 2), partitions(0, 1, 2))
+
+
+def test_the_same_assignment_again_changes_nothing() -> None:
+    member = ModernMember().stable(0)
+
+    member.beat((0,))
+
+    assert isinstance(member.next(), Wait)
+
+
+# -- topic ids -------------------------------------------------------------------------------------
+
+
+def test_a_topic_without_a_known_name_waits_for_metadata_and_others_do_not() -> None:
+    member = ModernMember().stable(0)
+
+    member.beat((0,), topic_id=2)
+    assert member.membership.needs == MetadataNeeds(is_incomplete=True)
+    member.revoke(0)
+    assert member.expect_heartbeat().topic_partitions == []
+    member.answer()
+
+    member.knows(a=1, b=2)
+    assert member.membership.needs == MetadataNeeds()
+    (added,) = member.expect(Assign).added
+    assert added == ("b", 0)
+
+
+def test_metadata_may_forget_a_topic_that_is_owned() -> None:
+    member = ModernMember().stable(0)
+
+    member.knows()
+    member.beat((0, 1))
+
+    assert member.expect(Assign).added == partitions(1)
+
+
+def test_the_partitions_of_a_topic_that_was_created_again_are_others() -> None:
+    member = ModernMember().stable(0)
+
+    member.knows(a=9)
+    member.beat((0,), topic_id=9)
+
+    member.revoke(0)
+    assert member.expect(Assign).added == partitions(0)
+
+
+# -- leaving ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("instance", "leaves_for_good", "epoch"),
+    [
+        (None, None, -1),
+        (None, True, -1),
+        ("i", None, -2),
+        ("i", False, -2),
+        ("i", True, -1),
+    ],
+)
+def test_a_member_says_whether_it_leaves_for_good(
+    instance: str | None, leaves_for_good: bool | None, epoch: int
+) -> None:
+    member = ModernMember(group_instance_id=instance).stable(0)
+
+    leave = member.membership.leave("closed", leaves_for_good)
+
+    assert leave is not None
+    request = leave.request
+    assert (request.member_id, request.member_epoch, request.instance_id) == ("me", epoch, instance)
+    assert member.state is MemberState.UNSUBSCRIBED
+    assert member.membership.standing.identity == Identity()
+    assert isinstance(member.next(), Wait)
+
+
+def test_a_member_may_stay_until_its_session_ends() -> None:
+    member = ModernMember().stable(0)
+
+    assert member.membership.leave("closed", leaves_for_good=False) is None
+
+
+def test_a_member_that_has_left_may_join_again() -> None:
+    member = ModernMember().stable(0)
+    member.membership.leave("unsubscribed")
+
+    member.membership.subscribe(frozenset({"a"}), member.now)
+
+    request = member.expect_heartbeat()
+    assert (request.member_epoch, request.topic_partitions) == (0, [])
+    member.answer((0,))
+    assert member.expect(Assign).added == partitions(0)
+
+
+def test_an_answer_that_comes_after_leaving_is_ignored() -> None:
+    member = ModernMember().stable(0)
+    member.now += INTERVAL
+    member.expect_heartbeat()
+
+    member.membership.leave("closed")
+    member.answer((0, 1))
+
+    assert isinstance(member.next(), Wait)
+    assert member.membership.leave("closed") is None
