@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import describe_transactions, list_transactions
+from pyk.protocol.patterns import InvalidPatternError, Pattern
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .id_pattern import IdPattern, InvalidPatternError
 from .records import by_topic
 from .states import TransactionState
 from .transaction import Transaction
@@ -49,7 +49,7 @@ class TransactionFilter:
     """Empty means all."""
     duration_ms: int
     """Only what has been open for longer (KIP-994); -1 means all."""
-    pattern: IdPattern | None
+    pattern: Pattern | None
     """Only ids that match as a whole (KIP-1152)."""
 
     @classmethod
@@ -78,11 +78,11 @@ class TransactionFilter:
         return self.pattern is None or self.pattern.matches(transaction.transactional_id)
 
 
-def _parsed(pattern: str | None) -> IdPattern | None:
+def _parsed(pattern: str | None) -> Pattern | None:
     if not pattern:
         return None
     try:
-        return IdPattern(pattern)
+        return Pattern(pattern)
     except InvalidPatternError as error:
         raise ApiError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pyk.runtime import slotted
 
-from .pattern_program import Accepts
+from .program import Accepts
 
 DIGITS = frozenset(string.digits)
 WORD = frozenset(string.ascii_letters + string.digits + "_")

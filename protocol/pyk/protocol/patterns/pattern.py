@@ -1,9 +1,9 @@
-"""Patterns of transactional ids (KIP-1152): the regular expressions of RE2. Pure.
+"""Regular expressions in the syntax of RE2, as requests carry them. Pure.
 
-Patterns come from the network, and the ``re`` of Python may need exponential time for one. RE2 has
-nothing for which a text has to be read twice, so there are no back references and no look-around.
-Its syntax is accepted, except that scripts such as ``\\p{Greek}`` are not known, and that the size
-of a pattern is limited.
+They stand for transactional ids (KIP-1152) and topics (KIP-848). They come from the network, and
+the ``re`` of Python may need exponential time for one. RE2 has nothing for which a text has to be
+read twice, so there are no back references and no look-around. Its syntax is accepted, except that
+scripts such as ``\\p{Greek}`` are not known, and that the size of a pattern is limited.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pyk.runtime import slotted
 
-from .pattern_characters import (
+from .characters import (
     MAX_CODE,
     POSIX,
     WORD,
@@ -24,7 +24,7 @@ from .pattern_characters import (
     unicode_class,
     without_case,
 )
-from .pattern_program import END, Accepts, Holds, PatternTooLargeError, Program
+from .program import END, Accepts, Holds, PatternTooLargeError, Program
 
 MAX_REPETITIONS = 1_000
 MAX_DEPTH = 50
@@ -39,8 +39,8 @@ class InvalidPatternError(Exception):
     """A text that is no regular expression of RE2, or one that is too large."""
 
 
-class IdPattern:
-    """A pattern; it must match an id as a whole."""
+class Pattern:
+    """A pattern; it must match a text as a whole."""
 
     def __init__(self, text: str) -> None:
         """Raise :class:`InvalidPatternError` if ``text`` cannot be used."""
@@ -53,9 +53,9 @@ class IdPattern:
         except PatternTooLargeError:
             raise InvalidPatternError("it is too large") from None
 
-    def matches(self, transactional_id: str) -> bool:
-        """Return whether the pattern matches the whole id, in time linear in its length."""
-        return self._program.matches(transactional_id)
+    def matches(self, text: str) -> bool:
+        """Return whether the pattern matches the whole text, in time linear in its length."""
+        return self._program.matches(text)
 
 
 @slotted.frozen(kw_only=True)
@@ -193,7 +193,7 @@ class _Parser:
             raise InvalidPatternError("groups are nested too deeply")
         inner = self._alternatives()
         if not self._skip(")"):
-            raise InvalidPatternError("missing )")
+            raise InvalidPatternError("missing closing )")
         self._depth -= 1
         return inner
 

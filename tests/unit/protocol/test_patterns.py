@@ -1,4 +1,4 @@
-"""Patterns of transactional ids: RE2's syntax as Apache Kafka accepts it, in linear time."""
+"""Patterns: RE2's syntax as Apache Kafka accepts it, in linear time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyk.reference_broker.coordinator.transaction.id_pattern import (
+from pyk.protocol.patterns.pattern import (
     MAX_DEPTH,
     MAX_LENGTH,
-    IdPattern,
     InvalidPatternError,
+    Pattern,
 )
-from pyk.reference_broker.coordinator.transaction.pattern_program import MAX_STEPS
+from pyk.protocol.patterns.program import MAX_STEPS
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ from pyk.reference_broker.coordinator.transaction.pattern_program import MAX_STE
     ],
 )
 def test_pattern_matches_whole_text(pattern: str, text: str) -> None:
-    assert IdPattern(pattern).matches(text)
-    assert not IdPattern(pattern).matches(text + "\n]")
+    assert Pattern(pattern).matches(text)
+    assert not Pattern(pattern).matches(text + "\n]")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_pattern_matches_whole_text(pattern: str, text: str) -> None:
     ],
 )
 def test_pattern_does_not_match(pattern: str, text: str) -> None:
-    assert not IdPattern(pattern).matches(text)
+    assert not Pattern(pattern).matches(text)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_pattern_does_not_match(pattern: str, text: str) -> None:
 )
 def test_invalid_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidPatternError):
-        IdPattern(pattern)
+        Pattern(pattern)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_invalid_pattern_is_refused(pattern: str) -> None:
 )
 def test_pattern_that_costs_too_much_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidPatternError, match="too"):
-        IdPattern(pattern)
+        Pattern(pattern)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_pattern_that_costs_too_much_is_refused(pattern: str) -> None:
 )
 def test_malicious_pattern_takes_linear_time(pattern: str) -> None:
     """With backtracking these would take longer than the age of the universe."""
-    assert not IdPattern(pattern).matches("a" * 200 + "c")
+    assert not Pattern(pattern).matches("a" * 200 + "c")
 
 
 PATTERNS = st.recursive(
@@ -130,4 +130,4 @@ PATTERNS = st.recursive(
 def test_it_matches_as_python_does(pattern: str, text: str) -> None:
     expected = re.fullmatch(pattern, text) is not None
 
-    assert IdPattern(pattern).matches(text) is expected
+    assert Pattern(pattern).matches(text) is expected
