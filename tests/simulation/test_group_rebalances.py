@@ -11,7 +11,7 @@ import pytest
 
 from pyk.clients import AsyncAdmin, RebalanceListener
 from pyk.clients.errors import FencedInstanceIdError, InconsistentGroupProtocolError
-from pyk.runtime.virtual_time import eventually, virtual_time
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import PARTITIONS, Group, Recorder
 from support.consuming import (
     eventually_polled,
@@ -131,6 +131,32 @@ async def test_a_static_member_may_restart_without_a_rebalance():
             assert restarts.consumer.assignment() == owned
             assert listener.events == before
             await restarts.leave()
+
+
+@pytest.mark.parametrize(
+    ("instance", "leave_group", "is_gone"),
+    [(None, None, True), (None, False, False), ("i", None, False), ("i", True, True)],
+)
+@virtual_time
+async def test_a_consumer_that_closes_leaves_its_partitions_or_keeps_them_for_a_while(
+    instance, leave_group, is_gone
+):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        stays = make_consumer(cluster, group_id="g", topics=["orders"])
+        closes = make_consumer(cluster, group_id="g", topics=["orders"], group_instance_id=instance)
+        async with stays, closes:
+            await asyncio.gather(*(eventually_shared(each) for each in (stays, closes)))
+
+            await closes.close(leave_group=leave_group)
+
+            began = current_clock().now()
+            await eventually_polled(stays, lambda: len(stays.assignment()) == 4)
+            assert (current_clock().now() - began < 10) == is_gone
+
+
+async def eventually_shared(consumer):
+    await eventually_polled(consumer, lambda: len(consumer.assignment()) == 2)
 
 
 @virtual_time

@@ -38,7 +38,7 @@ class IdleMembership:
     def metadata_changed(self, image: MetadataImage, now: float) -> None:
         self.images.append(image)
 
-    def leave(self, reason: str) -> Leave | None:
+    def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         return Leave(LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="me")]))
 
     def subscribe(self, topics: frozenset[str], now: float) -> None: ...

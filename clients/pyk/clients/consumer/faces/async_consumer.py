@@ -68,11 +68,15 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         """
         await self._core.start(timeout)
 
-    async def close(self, timeout: float | None = None) -> None:
+    async def close(self, timeout: float | None = None, *, leave_group: bool | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
         Without a ``timeout`` it waits no longer than 5 seconds for a coordinator that cannot be
         reached; records that are not committed then are read again.
+
+        ``leave_group`` says whether other members get the partitions now, or only when the session
+        ends, unless a member with the same ``group_instance_id`` is back before (KIP-1092). By
+        default members with a ``group_instance_id`` stay, and others leave.
 
         The record, or the batch, that was handed out last does not count as finished, unless
         ``commit()`` is called first or the ``async with`` block is left without an exception. Any
@@ -82,7 +86,8 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         if self._guard.is_forked or self._core.is_closed:
             return
         self._core.client.check_place()
-        await self._run(self._close_steps(self._core.limits.closing(timeout)))
+        deadlines = self._core.limits.closing(timeout)
+        await self._run(self._close_steps(deadlines, leave_group))
 
     async def __aexit__(
         self,

@@ -70,11 +70,15 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         """
         self._thread.call(self._core.start(timeout))
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, timeout: float | None = None, *, leave_group: bool | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
         Without a ``timeout`` it waits no longer than 5 seconds for a coordinator that cannot be
         reached; records that are not committed then are read again.
+
+        ``leave_group`` says whether other members get the partitions now, or only when the session
+        ends, unless a member with the same ``group_instance_id`` is back before (KIP-1092). By
+        default members with a ``group_instance_id`` stay, and others leave.
 
         The record, or the batch, that was handed out last does not count as finished, unless
         ``commit()`` is called first or the ``with`` block is left without an exception. Any thread
@@ -86,7 +90,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         try:
             # A close that a signal has interrupted may have ended the thread, and no more.
             if self._thread.loop is not None and not self._thread.is_closed:
-                self._run(self._close_steps(deadlines))
+                self._run(self._close_steps(deadlines, leave_group))
         finally:
             self._thread.close()
             self._core.end()

@@ -216,7 +216,7 @@ class ConsumerCore:
         """Commit what is finished; return the last event for the application before it leaves."""
         return [] if self._is_closed else await self.events.at_the_end(deadline)
 
-    async def close(self, deadline: float) -> None:
+    async def close(self, deadline: float, leave_group: bool | None = None) -> None:
         """Leave the group and end, before the deadline; :meth:`begin_leaving` comes first."""
         if self._is_closed:
             return
@@ -224,7 +224,7 @@ class ConsumerCore:
         try:
             if self.group is not None and self.group.is_member:
                 leave_deadline = before(deadline, 1, self.client.clock.now())
-                leave = self.group.leave("consumer was closed")
+                leave = self.group.leave("consumer was closed", leave_group)
                 await self.group.driver.tell_coordinator(leave, leave_deadline)
         finally:
             self.buffer.call_attention(CLOSED)

@@ -159,7 +159,7 @@ class ConsumerFace(Generic[K, V]):
         yield from self._leave_steps(self._core.limits.deadline(None))
         yield from on_loop(self._core.subscription_calls.unsubscribe)
 
-    def _close_steps(self, deadlines: ClosingDeadlines) -> Steps[None]:
+    def _close_steps(self, deadlines: ClosingDeadlines, leave_group: bool | None) -> Steps[None]:
         core = self._core
         try:
             yield from self._leave_steps(deadlines.commit)
@@ -167,7 +167,7 @@ class ConsumerFace(Generic[K, V]):
             deadlines = core.limits.hurried_closing()
             raise
         finally:
-            yield from on_loop(core.close, deadlines.end)
+            yield from on_loop(core.close, deadlines.end, leave_group)
 
     def _commit_steps(self, offsets: CommitArgument | None, timeout: float | None) -> Steps[None]:
         commits = self._core.commit_calls

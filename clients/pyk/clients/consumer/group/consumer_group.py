@@ -252,11 +252,11 @@ class ConsumerGroup:
             self.group_id, identity.generation_id, identity.member_id, self._group_instance_id
         )
 
-    def leave(self, reason: str) -> Leave | None:
+    def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """Drop the assignment of the group, and return what is left to tell its coordinator."""
         self._events.clear()
         self._last_commit = None
-        action = self.driver.end_membership(reason)
+        action = self.driver.end_membership(reason, leave_group)
         self._drop(self._partitions.topic_partitions)
         self.commits.leave()
         return action

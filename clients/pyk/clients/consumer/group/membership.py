@@ -104,5 +104,9 @@ class Membership(Protocol):
     def retry(self, now: float) -> None:
         """Try to join once more after an ``error`` that need not last."""
 
-    def leave(self, reason: str) -> Leave | None:
-        """End the membership; return what to send if the coordinator is to know at once."""
+    def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
+        """End the membership; return what to send if the coordinator is to know at once.
+
+        ``leave_group`` says whether the group is to do without this member from now on, or to keep
+        its partitions for it until its session ends (KIP-1092). None: only if it is not static.
+        """

@@ -92,9 +92,9 @@ class MembershipDriver:
         self.membership.retry(self._client.clock.now())
         self._wake.set()
 
-    def end_membership(self, reason: str) -> Leave | None:
+    def end_membership(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership at once; return what is left to tell the coordinator."""
-        action = self.membership.leave(reason)
+        action = self.membership.leave(reason, leave_group)
         if self._asking is not None:
             self._asking.cancel()
         self._wake.set()

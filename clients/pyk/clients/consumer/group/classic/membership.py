@@ -155,12 +155,12 @@ class ClassicMembership:
             self._begin_joining(now + self._delay(), f"tries again after {self.error}")
             self.error = None
 
-    def leave(self, reason: str) -> Leave | None:
+    def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once.
 
-        A static member sends nothing, so that it may be back before its session ends.
+        By default a static member sends nothing, so that it may be back before its session ends.
         """
-        request = leave(self._options, self.member_id, reason)
+        request = leave(self._options, self.member_id, reason, leave_group)
         self._reset_member()
         self._actions.clear()
         self.owned = self._remembered = frozenset()

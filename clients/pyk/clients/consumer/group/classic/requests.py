@@ -137,9 +137,15 @@ def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Sen
     return Send(request, _milliseconds(options.session_timeout / 3))
 
 
-def leave(options: MemberOptions, member_id: str, reason: str) -> Leave | None:
-    """Return the action to leave, None if the member has not joined, or is static."""
-    if member_id == NO_MEMBER_ID or options.group_instance_id is not None:
+def leave(
+    options: MemberOptions, member_id: str, reason: str, leave_group: bool | None = None
+) -> Leave | None:
+    """Return the action to leave, None if the member has not joined, or is to stay.
+
+    By default a static member stays.
+    """
+    leaves = options.group_instance_id is None if leave_group is None else leave_group
+    if member_id == NO_MEMBER_ID or not leaves:
         return None
     request = LeaveGroupRequest(
         group_id=options.group_id,

@@ -84,20 +84,20 @@ class Heartbeats:
             return report.pattern
         return "" if self._has_told_pattern else None
 
-    def leave(self, leaves_for_good: bool | None) -> Leave | None:
+    def leave(self, leave_group: bool | None) -> Leave | None:
         """Return what to send in order to leave, None if the session is to end by itself.
 
-        By default a static member will be back (KIP-345), and others leave for good (KIP-1092).
+        By default a static member will be back (KIP-345), and others leave for good.
         """
         options = self._options
         is_static = options.group_instance_id is not None
-        if leaves_for_good is False and not is_static:
+        if leave_group is False and not is_static:
             return None
         request = ConsumerGroupHeartbeatRequest(
             group_id=options.group_id,
             member_id=options.member_id,
             member_epoch=(
-                LEAVE_FOR_A_WHILE_EPOCH if is_static and not leaves_for_good else LEAVE_EPOCH
+                LEAVE_FOR_A_WHILE_EPOCH if is_static and not leave_group else LEAVE_EPOCH
             ),
             instance_id=options.group_instance_id,
         )

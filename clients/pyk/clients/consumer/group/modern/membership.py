@@ -165,7 +165,7 @@ class ModernMembership:
             self.error = None
             self._join(now + self._delay())
 
-    def leave(self, reason: str, leaves_for_good: bool | None = None) -> Leave | None:
+    def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once."""
         was_member = self.state in BEATING
         self._end(MemberState.UNSUBSCRIBED)
@@ -173,7 +173,7 @@ class ModernMembership:
         self.owned = frozenset()
         self.error = None
         self._failed = 0
-        return self._heartbeats.leave(leaves_for_good) if was_member else None
+        return self._heartbeats.leave(leave_group) if was_member else None
 
     # -- what to do --------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyk.clients.consumer.group.actions import Assign, Revoke, Wait
 from pyk.clients.consumer.group.classic.assignors import (
     CooperativeStickyAssignor,
@@ -153,6 +155,17 @@ def test_partitions_of_foreign_topics_and_negative_ones_are_not_taken() -> None:
     member.answer(action, SyncGroupResponse(assignment=blob))
 
     assert member.expect(Assign).owned == partitions(3)
+
+
+@pytest.mark.parametrize("instance", [None, "i"])
+def test_a_member_leaves_or_stays_as_it_is_told(instance: str | None) -> None:
+    leaves, stays = (Member(group_instance_id=instance).stable(0) for _ in range(2))
+
+    leave = leaves.membership.leave("closes", leave_group=True)
+
+    assert leave is not None
+    assert leave.request.members[0].member_id == "me"
+    assert stays.membership.leave("closes", leave_group=False) is None
 
 
 def test_leaving_tells_the_coordinator_unless_the_member_is_static() -> None:

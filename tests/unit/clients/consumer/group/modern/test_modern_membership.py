@@ -220,7 +220,7 @@ def test_the_partitions_of_a_topic_that_was_created_again_are_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance", "leaves_for_good", "epoch"),
+    ("instance", "leave_group", "epoch"),
     [
         (None, None, -1),
         (None, True, -1),
@@ -229,12 +229,12 @@ def test_the_partitions_of_a_topic_that_was_created_again_are_others() -> None:
         ("i", True, -1),
     ],
 )
-def test_a_member_says_whether_it_leaves_for_good(
-    instance: str | None, leaves_for_good: bool | None, epoch: int
+def test_a_member_says_whether_it_leave_group(
+    instance: str | None, leave_group: bool | None, epoch: int
 ) -> None:
     member = ModernMember(group_instance_id=instance).stable(0)
 
-    leave = member.membership.leave("closed", leaves_for_good)
+    leave = member.membership.leave("closed", leave_group)
 
     assert leave is not None
     request = leave.request
@@ -247,7 +247,7 @@ def test_a_member_says_whether_it_leaves_for_good(
 def test_a_member_may_stay_until_its_session_ends() -> None:
     member = ModernMember().stable(0)
 
-    assert member.membership.leave("closed", leaves_for_good=False) is None
+    assert member.membership.leave("closed", leave_group=False) is None
 
 
 def test_a_member_that_has_left_may_join_again() -> None:
