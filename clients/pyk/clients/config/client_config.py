@@ -17,7 +17,12 @@ from pyk.clients.config.java_names import has_twin, is_java_class, twin
 from pyk.clients.config.kafka_names import JAVA_CLASS, OBEYED_ANYWAY, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown
 from pyk.clients.config.option import option, options_of, required
-from pyk.clients.config.security_options import OTHER_NAMES, SecurityOptions, implied_protocol
+from pyk.clients.config.security_options import (
+    OTHER_NAMES,
+    SecurityOptions,
+    check_protocol,
+    implied_protocol,
+)
 from pyk.clients.config.security_values import ProxyUrl
 from pyk.clients.config.values import (
     INT64_MAX,
@@ -51,7 +56,8 @@ class Given:
     """With ``_`` for ``.``."""
     written: str
     """As the user wrote it, for messages."""
-    value: object
+    value: object = attrs.field(repr=False)
+    """It may be secret."""
 
 
 @attrs.frozen(kw_only=True)
@@ -179,10 +185,12 @@ class ClientConfig(SecurityOptions):
                 values[one.name] = table[one.name].kind.parse(one.value)
             except ValueError as error:
                 raise ConfigurationError(f"{one.written} {error}") from None
-        protocol = implied_protocol({one.written for one in options})
+        written = {one.written for one in options if values[one.name] is not None}
+        protocol = implied_protocol(written)
         if protocol is not None:
             values["security_protocol"] = protocol
         config = cls(**cls._completed(values))
+        check_protocol(config.security_protocol, written)
         config._check()
         reasons = [(one.written, config.reason_unused(one.name)) for one in options]
         unused += [(written, reason) for written, reason in reasons if reason is not None]

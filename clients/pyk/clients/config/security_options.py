@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Any
 
 import attrs
@@ -293,6 +293,24 @@ class SecurityOptions(OauthOptions):
             return Plain(username, password)
         is_token = options.get("tokenauth", "").lower() == "true"
         return Scram(username, password, mechanism, is_delegation_token=is_token)
+
+
+def check_protocol(protocol: str, names: Set[str]) -> None:
+    """Raise :class:`ConfigurationError` for a login or a context that a protocol has no use for.
+
+    ``names`` are as they were written: Kafka's names are taken without effect, as in Kafka.
+    """
+    safe = "SASL_SSL" if not names.isdisjoint(MEANS_SASL) else "SSL"
+    for lacks, means, does in (
+        (not protocol.startswith("SASL"), MEANS_SASL, "log in"),
+        (not protocol.endswith("SSL"), ("ssl_context",), "encrypt"),
+    ):
+        found = [name for name in means if name in names] if lacks else []
+        if found:
+            raise ConfigurationError(
+                f"{found[0]}= was given, but clients with security_protocol={protocol!r} do not "
+                f"{does}: give security_protocol={safe!r}, or leave {found[0]}= out"
+            )
 
 
 def implied_protocol(names: Collection[str]) -> str | None:

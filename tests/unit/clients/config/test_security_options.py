@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pyk.clients.security.tls_settings import server_name
 
 JAAS = "org.apache.kafka.common.security"
 SCRAM = Scram("alice", "canary")
+CONTEXT = ssl.create_default_context()
 
 
 def config(**options: Any) -> AdminConfig:
@@ -44,6 +46,7 @@ def properties(**options: str) -> AdminConfig:
             "SASL_SSL",
         ),
         ({"ssl_cafile": "ca.pem"}, "SSL"),
+        ({"ssl_cafile": None, "auth": None, "sasl_username": None}, "PLAINTEXT"),
         ({"ssl_cafile": "ca.pem", "auth": SCRAM}, "SASL_SSL"),
         ({"auth": SCRAM, "security_protocol": "SASL_PLAINTEXT"}, "SASL_PLAINTEXT"),
     ],
@@ -52,6 +55,38 @@ def test_the_protocol_is_the_safe_one_unless_it_is_given(
     options: dict[str, Any], protocol: str
 ) -> None:
     assert config(**options).security_protocol == protocol
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"auth": SCRAM, "security_protocol": "SSL"}, "auth= was given, but .*'SSL' do not log in"),
+        ({"auth": SCRAM, "security_protocol": "PLAINTEXT"}, "give security_protocol='SASL_SSL'"),
+        (
+            {"sasl_username": "alice", "sasl_password": "canary", "security_protocol": "SSL"},
+            "leave sasl_username= out",
+        ),
+        (
+            {"ssl_context": CONTEXT, "auth": SCRAM, "security_protocol": "SASL_PLAINTEXT"},
+            "'SASL_PLAINTEXT' do not encrypt: give security_protocol='SASL_SSL'",
+        ),
+        (
+            {"ssl_context": CONTEXT, "security_protocol": "PLAINTEXT"},
+            "give security_protocol='SSL', or leave ssl_context= out",
+        ),
+    ],
+)
+def test_a_login_or_context_that_the_protocol_does_not_use_is_refused(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        config(**options)
+
+
+def test_a_login_beside_properties_without_one_is_used() -> None:
+    given = {"bootstrap.servers": "broker:9092", "ssl.truststore.location": "ca.pem"}
+
+    assert AdminConfig.from_properties(given, auth=SCRAM).security_protocol == "SASL_SSL"
 
 
 def test_kafkas_names_imply_no_protocol_as_in_kafka(caplog: pytest.LogCaptureFixture) -> None:
