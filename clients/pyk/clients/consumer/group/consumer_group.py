@@ -13,6 +13,7 @@ from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.group_commits import GroupCommits
+from pyk.clients.consumer.group.membership import is_final
 from pyk.clients.consumer.group.membership_driver import MembershipDriver
 from pyk.clients.consumer.group.protocols import new_membership
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
@@ -203,12 +204,12 @@ class ConsumerGroup:
         self.progress.forget(partitions)
 
     def _raise_error(self) -> None:
-        """Raise an error once, then try again; one that is fatal each time."""
+        """Raise an error once, then try again; one that is final each time."""
         error = self.membership.error
         if error is None:
             self._error_was_raised = False
             self._raise_lasting_failure()
-        elif self._error_was_raised and not error.fatal:
+        elif self._error_was_raised and not is_final(error):
             self._error_was_raised = False
             self.driver.retry()
         else:

@@ -32,7 +32,7 @@ import attrs
 from pyk.clients.consumer.group.actions import Action, Leave, Revoke, Send
 from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import AuthenticationError, KafkaError
 from pyk.clients.offsets import Identity
 
 
@@ -60,6 +60,14 @@ class MetadataNeeds:
     topics: frozenset[str] = frozenset()
     is_incomplete: bool = False
     """Whether it waits for something that newer metadata may bring."""
+
+
+def is_final(error: KafkaError) -> bool:
+    """Return whether a member that has given up because of an error must not try again.
+
+    After a refused login it may: passwords and certificates are replaced while clients run.
+    """
+    return error.fatal and not isinstance(error, AuthenticationError)
 
 
 class Membership(Protocol):

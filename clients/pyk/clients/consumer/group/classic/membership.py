@@ -62,7 +62,7 @@ from pyk.clients.consumer.group.classic.requests import (
 )
 from pyk.clients.consumer.group.classic.session import Session
 from pyk.clients.consumer.group.join_failures import JoinFailures
-from pyk.clients.consumer.group.membership import MetadataNeeds, Standing
+from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import AuthorizationError, KafkaError, MalformedResponseError, error_for
 from pyk.clients.offsets import Identity
@@ -151,7 +151,7 @@ class ClassicMembership:
 
     def retry(self, now: float) -> None:
         """Try once more after a failure that need not last."""
-        if self.state is MemberState.FAILED and self.error is not None and not self.error.fatal:
+        if self.state is MemberState.FAILED and self.error is not None and not is_final(self.error):
             self._begin_joining(now + self._delay(), f"tries again after {self.error}")
             self.error = None
 

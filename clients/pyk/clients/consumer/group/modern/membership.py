@@ -45,7 +45,7 @@ from pyk.clients.consumer.group.actions import (
     Wait,
 )
 from pyk.clients.consumer.group.join_failures import JoinFailures
-from pyk.clients.consumer.group.membership import MetadataNeeds, Standing
+from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
 from pyk.clients.consumer.group.modern.assignment import Owned, Target, named
 from pyk.clients.consumer.group.modern.heartbeats import (
     JOIN_EPOCH,
@@ -161,7 +161,7 @@ class ModernMembership:
 
     def retry(self, now: float) -> None:
         """Try once more after a failure that need not last."""
-        if self.state is MemberState.FAILED and self.error is not None and not self.error.fatal:
+        if self.state is MemberState.FAILED and self.error is not None and not is_final(self.error):
             self.error = None
             self._join(now + self._delay())
 

@@ -19,6 +19,7 @@ from pyk.clients.errors import (
     InvalidRegularExpressionError,
     KafkaError,
     NodeDisconnectedError,
+    SaslAuthenticationFailedError,
     UnreleasedInstanceIdError,
     UnsupportedAssignorError,
     UnsupportedVersionError,
@@ -165,6 +166,17 @@ def test_a_member_whose_name_was_taken_over_does_not_try_again() -> None:
 
     assert isinstance(member.membership.error, FencedInstanceIdError)
     assert member.state is MemberState.FAILED
+
+
+def test_a_member_whose_login_was_refused_may_try_again() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.fail(SaslAuthenticationFailedError("refused"))
+
+    member.membership.retry(member.now)
+    member.now += 10.0
+
+    assert member.expect_heartbeat().member_epoch == 0
 
 
 def test_a_broker_without_the_protocol_is_named_with_what_to_do() -> None:
