@@ -32,6 +32,8 @@ VALUES = {
     "sasl.login.connect.timeout.ms": "10000",
     "sasl.login.read.timeout.ms": "10000",
 }
+REFUSED = {"group.remote.assignor"}
+"""Kafka refuses a value of it with its default of ``group.protocol``, too."""
 OBEYED_ANYWAY = {"ssl.keystore.type", "ssl.truststore.type"}
 """The contents of a file tell its format."""
 
@@ -41,6 +43,7 @@ def properties(client: str) -> dict[str, str]:
     return {
         name: VALUES.get(name, default if default is not None else "something")
         for name, default in KAFKA[client].items()
+        if name not in REFUSED
     }
 
 

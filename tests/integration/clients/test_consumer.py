@@ -231,11 +231,6 @@ def test_polling_a_closed_consumer_raises(cluster):
         consumer.poll()
 
 
-def test_the_group_protocol_of_kip_848_is_refused(cluster):
-    with pytest.raises(ConfigurationError, match="group_protocol"):
-        Consumer(cluster.bootstrap, group_protocol="consumer")
-
-
 def test_the_next_records_are_fetched_while_the_application_works(cluster, topic):
     with reader(cluster, topic) as consumer:
         for number in range(20):
