@@ -32,7 +32,7 @@ import attrs
 from pyk.clients.consumer.group.actions import Action, Leave, Revoke, Send
 from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import AuthenticationError, KafkaError
+from pyk.clients.errors import AuthenticationError, AuthorizationError, KafkaError
 from pyk.clients.offsets import Identity
 
 
@@ -60,6 +60,10 @@ class MetadataNeeds:
     topics: frozenset[str] = frozenset()
     is_incomplete: bool = False
     """Whether it waits for something that newer metadata may bring."""
+
+
+ACCESS_ERRORS = (AuthenticationError, AuthorizationError)
+"""What keeps a member out until somebody grants it access."""
 
 
 def is_final(error: KafkaError) -> bool:

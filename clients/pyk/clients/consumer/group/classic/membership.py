@@ -62,9 +62,9 @@ from pyk.clients.consumer.group.classic.requests import (
 )
 from pyk.clients.consumer.group.classic.session import Session
 from pyk.clients.consumer.group.join_failures import JoinFailures
-from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
+from pyk.clients.consumer.group.membership import ACCESS_ERRORS, MetadataNeeds, Standing, is_final
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import AuthorizationError, KafkaError, MalformedResponseError, error_for
+from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
 from pyk.clients.offsets import Identity
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, ProtocolError
@@ -484,8 +484,8 @@ class ClassicMembership:
         self.error = error
         self.failures.succeeded()  # it is raised for itself
         self._failures += 1
-        # After a grant the same member joins: the group would wait for the session of another one.
-        self._reset_member(keep_id=isinstance(error, AuthorizationError))
+        # Once it may, the same member joins: the group would wait for the session of another one.
+        self._reset_member(keep_id=isinstance(error, ACCESS_ERRORS))
         self._lose_partitions()
         self.state = MemberState.FAILED
 
