@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
+from pyk.clients.engine.login_threads import LoginThreads
 from pyk.clients.errors import UnsupportedVersionError
 from pyk.clients.security.exchange import Credentials, CredentialsError, Work
 from pyk.clients.security.login import log_in
@@ -34,6 +35,7 @@ class Authenticator:
         self.credentials = credentials
         self._clock = clock
         self._random = random
+        self._threads = LoginThreads()
 
     async def authenticate(
         self, connection: Connection, timeout: float, waits_here: Callable[[bool], None]
@@ -73,7 +75,7 @@ class Authenticator:
                     continue
                 waits_here(True)  # also after a timeout, to say who was waited for
                 try:
-                    outcome = await _done(step)
+                    outcome = await self._done(step)
                 except CredentialsError as error:
                     step = login.throw(error)
                 else:
@@ -105,11 +107,6 @@ class Authenticator:
         connection.write(pending, version, self._clock.now())
         return await answer
 
-
-async def _done(work: Work) -> Any:
-    if work.is_long:
-        loop = asyncio.get_running_loop()
-        outcome = await loop.run_in_executor(None, work.function)
-    else:
-        outcome = work.function()
-    return await outcome if inspect.isawaitable(outcome) else outcome
+    async def _done(self, work: Work) -> Any:
+        outcome = await self._threads.call(work.function) if work.is_long else work.function()
+        return await outcome if inspect.isawaitable(outcome) else outcome

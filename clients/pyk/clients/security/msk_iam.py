@@ -14,6 +14,7 @@ from collections.abc import Callable
 import attrs
 
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.application_functions import without_secrets
 from pyk.clients.security.aws_credentials import (
     BotocoreCredentials,
     EnvironmentCredentials,
@@ -126,11 +127,5 @@ class MskIam:
         return signed.query(self._keys(), self._clock.time_ms() / 1000)
 
     def _keys(self) -> AwsCredentials:
-        try:
+        with without_secrets("the function for credentials", CredentialsError):
             return first_of(*self._sources)
-        except CredentialsError:
-            raise
-        except Exception as error:
-            # Not what the error says: it may hold a key.
-            kind = type(error).__name__
-            raise CredentialsError(f"the function for credentials raised {kind}") from None

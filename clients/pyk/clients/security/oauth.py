@@ -9,11 +9,14 @@ from typing import Any
 import attrs
 
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.application_functions import without_secrets
 from pyk.clients.security.exchange import CredentialsError, Exchange, Work
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse
 from pyk.runtime.secret import Secret, secret_of
+
+FUNCTION = "the function for tokens"
 
 
 def _callable(_: Any, __: attrs.Attribute[Any], value: object) -> None:
@@ -76,12 +79,8 @@ class Oauth:
             raise CredentialsError(f"the broker does not take the token: {failure.status}")
 
     def _called(self, function: Callable[[], Any]) -> Any:
-        try:
+        with without_secrets(FUNCTION, CredentialsError):
             token = function()
-        except CredentialsError:
-            raise
-        except Exception as error:
-            raise _no_token(error) from error
         return self._awaited(token) if inspect.isawaitable(token) else _checked(token)
 
     def _forget(self, token: Secret) -> None:
@@ -91,12 +90,8 @@ class Oauth:
             forget(token)
 
     async def _awaited(self, coming: Awaitable[Any]) -> Secret:
-        try:
+        with without_secrets(FUNCTION, CredentialsError):
             token = await coming
-        except CredentialsError:
-            raise
-        except Exception as error:
-            raise _no_token(error) from error
         return _checked(token)
 
 
@@ -105,9 +100,4 @@ def _checked(token: Any) -> Secret:
         return secret_of(token)
     except TypeError:
         kind = type(token).__name__
-        raise CredentialsError(f"the function for tokens returned {kind}, not a str") from None
-
-
-def _no_token(error: Exception) -> CredentialsError:
-    # Not what the error says: it may hold the token, or the secret that it is asked for with.
-    return CredentialsError(f"the function for tokens raised {type(error).__name__}")
+        raise CredentialsError(f"{FUNCTION} returned {kind}, not a str") from None

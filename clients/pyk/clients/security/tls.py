@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.application_functions import without_secrets
 from pyk.clients.security.tls_settings import TlsSettings
 from pyk.runtime.identity_problems import IdentityOptions, identity_problem
 from pyk.runtime.key_stores import StoreError, StoreLockedError, pem_of
@@ -127,11 +128,8 @@ def _asking(secret: _S, option: str) -> _S:
     function: Callable[[], object] = secret.reveal
 
     def ask() -> str:
-        try:
+        with without_secrets(f"the function given as {option}", ConfigurationError):
             value = function()
-        except Exception as error:
-            raised = type(error).__name__  # not what it says, which may hold the secret
-            raise ConfigurationError(f"the function given as {option} raised {raised}") from error
         if not isinstance(value, str):
             returned = type(value).__name__
             raise ConfigurationError(

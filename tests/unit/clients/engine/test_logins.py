@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +19,7 @@ from pyk.clients.errors import (
     Stage,
     UnsupportedSaslMechanismError,
 )
-from pyk.clients.security import Plain, Scram
+from pyk.clients.security import Oauth, Plain, Scram
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.metadata import MetadataRequest
@@ -224,3 +225,20 @@ async def test_a_client_of_a_listener_that_does_not_log_in_hears_what_is_missing
         with pytest.raises(BootstrapError, match="requires SASL"):
             await plain.start()
         await plain.close()
+
+
+@pytest.mark.parametrize("is_coroutine", [False, True], ids=["function", "coroutine function"])
+def test_an_exit_of_the_function_for_tokens_is_an_error_of_the_login(is_coroutine: bool) -> None:
+    def leave() -> str:
+        sys.exit("canary")
+
+    async def leave_later() -> str:
+        return leave()
+
+    @virtual_time
+    async def run() -> None:
+        async with guarded(auth=Oauth(leave_later if is_coroutine else leave)) as (_, _, client):
+            with pytest.raises(SaslAuthenticationFailedError, match="raised SystemExit"):
+                await client.start()
+
+    run()
