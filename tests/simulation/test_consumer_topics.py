@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncAdmin, AsyncConsumer, TopicPartition
+from pyk.clients import AsyncAdmin, AsyncConsumer, SubscriptionPattern, TopicPartition
 from pyk.clients.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
@@ -198,6 +198,22 @@ async def test_a_pattern_that_matches_nothing_is_a_warning_and_shows_in_health(c
             assert len(warnings(caplog)) == 1
             assert "no topic matches the pattern 'order-.*'" in warnings(caplog)[0]
             assert any("'order-.*'" in problem for problem in consumer.health().problems)
+
+
+@pytest.mark.parametrize("group_id", [None, "g"])
+@virtual_time
+async def test_a_subscription_pattern_finds_topics_that_are_created_later(group_id):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders1")
+        await cluster.create_topic("others")
+        async with make_consumer(cluster, group_id=group_id, metadata_max_age_ms=1000) as consumer:
+            consumer.subscribe(pattern=SubscriptionPattern("orders[[:digit:]]"))
+            await eventually_polled(consumer, lambda: consumer.assignment() == {("orders1", 0)})
+
+            await cluster.create_topic("orders2")
+
+            await eventually_polled(consumer, lambda: len(consumer.assignment()) == 2)
+            assert consumer.subscription() == {"orders1", "orders2"}
 
 
 # -- deleted ---------------------------------------------------------------------------------------

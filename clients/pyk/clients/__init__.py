@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         PartitionHealth,
         PartitionState,
         RebalanceListener,
+        SubscriptionPattern,
         TimestampType,
     )
     from pyk.clients.errors import *  # noqa: F403
@@ -191,6 +192,7 @@ if TYPE_CHECKING:
         "Serializer",
         "StringDeserializer",
         "StringSerializer",
+        "SubscriptionPattern",
         "TimestampType",
         "TopicDescription",
         "TopicListing",
@@ -284,6 +286,7 @@ _HOMES = {
     "Serializer": "serialization",
     "StringDeserializer": "serialization",
     "StringSerializer": "serialization",
+    "SubscriptionPattern": "consumer",
     "TimestampType": "consumer",
     "TopicDescription": "admin",
     "TopicListing": "admin",

@@ -17,6 +17,7 @@ from pyk.clients import (
     Consumer,
     Producer,
     RebalanceListener,
+    SubscriptionPattern,
     TopicPartition,
 )
 
@@ -258,9 +259,20 @@ def test_a_pattern_that_is_not_a_regular_expression_is_named() -> None:
         Consumer(NOWHERE).subscribe(pattern="[")
 
 
+@pytest.mark.parametrize("pattern", [r"(a)\1", "a(?=b)", "["])
+def test_a_subscription_pattern_is_in_the_syntax_of_re2(pattern: str) -> None:
+    with pytest.raises(ValueError, match="is not in the syntax of RE2: "):
+        SubscriptionPattern(pattern)
+
+
+def test_the_pattern_of_a_subscription_pattern_is_a_str() -> None:
+    with pytest.raises(TypeError, match="must be a str, not 5"):
+        SubscriptionPattern(5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("pattern", [5, b"orders"])
 def test_a_pattern_is_a_str(pattern: Any) -> None:
-    with pytest.raises(TypeError, match=r"pattern must be a str or re.compile\(str\), not "):
+    with pytest.raises(TypeError, match=r"pattern must be a str, re.compile\(str\) or Sub"):
         Consumer(NOWHERE).subscribe(pattern=pattern)
 
 

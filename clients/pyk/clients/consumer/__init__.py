@@ -9,6 +9,7 @@ from pyk.clients.consumer.faces.health import (
     PartitionState,
 )
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord, TimestampType
 from pyk.clients.consumer.records.records import ConsumerRecords
 
@@ -22,5 +23,6 @@ __all__ = [
     "PartitionHealth",
     "PartitionState",
     "RebalanceListener",
+    "SubscriptionPattern",
     "TimestampType",
 ]

@@ -15,6 +15,7 @@ from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
 from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps
+from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import BlockingContext
@@ -207,11 +208,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         self,
         topics: Iterable[str] | None = None,
         *,
-        pattern: str | re.Pattern[str] | None = None,
+        pattern: str | re.Pattern[str] | SubscriptionPattern | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
         """Read these topics, or all whose whole name matches ``pattern``, instead of others.
 
+        A ``str`` is in the syntax of Python, a :class:`SubscriptionPattern` in that of RE2.
         With a ``group_id`` the members of the group share the partitions; without one this consumer
         reads all of them. Raises :class:`StateError` while partitions are assigned by hand.
         """

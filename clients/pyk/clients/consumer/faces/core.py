@@ -147,6 +147,7 @@ class ConsumerCore:
             self.group,
             limits=self.limits,
             excludes_internal_topics=self.config.exclude_internal_topics,
+            group_resolves=self.group is not None and self.config.group_protocol == "consumer",
             look=self._look,
             check=self.check,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 
 from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
@@ -16,6 +15,7 @@ from pyk.clients.consumer.positions.subscriptions import (
     Subscriptions,
     checked_partitions,
 )
+from pyk.clients.consumer.positions.topic_patterns import AnyPattern
 from pyk.clients.consumer.positions.topic_watch import TopicWatch
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
@@ -43,6 +43,7 @@ class SubscriptionCalls:
         *,
         limits: CallLimits,
         excludes_internal_topics: bool,
+        group_resolves: bool,
         look: Callable[[], None],
         check: Callable[[], None],
     ) -> None:
@@ -54,15 +55,25 @@ class SubscriptionCalls:
         self._limits = limits
         self._look = look
         self._check = check
-        self._subscriptions = Subscriptions(excludes_internal_topics=excludes_internal_topics)
+        self._subscriptions = Subscriptions(
+            excludes_internal_topics=excludes_internal_topics, group_resolves=group_resolves
+        )
         self._topic_watch = TopicWatch()
 
     # -- how it stands -----------------------------------------------------------------------------
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics that were asked for, or that match the pattern now."""
+        """The topics that were asked for, or that match the pattern now.
+
+        If the group resolves the pattern, those of which this member has partitions.
+        """
+        if self._subscriptions.remote_pattern is not None:
+            return self._assigned_topics()
         return self._subscriptions.topics
+
+    def _assigned_topics(self) -> frozenset[str]:
+        return frozenset(partition.topic for partition in self._partitions.topic_partitions)
 
     def check_reading(self) -> None:
         """Raise if the consumer cannot be used, or if no record could ever come."""
@@ -83,7 +94,7 @@ class SubscriptionCalls:
     def subscribe(
         self,
         topics: Iterable[str] | None,
-        pattern: str | re.Pattern[str] | None = None,
+        pattern: AnyPattern | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
         """Read topics by name or by pattern instead of others."""
@@ -92,12 +103,12 @@ class SubscriptionCalls:
         self._subscriptions.subscribe(topics, pattern)
         self._topic_watch = TopicWatch()
         self.listener = listener
-        if self._subscriptions.kind is SubscriptionKind.PATTERN:
+        if self._subscriptions.kind is SubscriptionKind.TOPICS:
+            self._client.topics.use_all(enabled=False)
+        else:
             self._client.topics.use_all()
             self._client.metadata_keeper.request_update()
             self._subscriptions.match(self._client.metadata)
-        else:
-            self._client.topics.use_all(enabled=False)
         self._partitions.keep_topics(self.topics)
         self._follow_topics(is_first=True)
 
@@ -156,8 +167,7 @@ class SubscriptionCalls:
         """Detect subscribed topics that cannot be read, and request their metadata until they
         can."""
         subscriptions, watch = self._subscriptions, self._topic_watch
-        assigned = {partition.topic for partition in self._partitions.topic_partitions}
-        topics = subscriptions.topics if subscriptions.has_topics else assigned
+        topics = subscriptions.topics if subscriptions.has_topics else self._assigned_topics()
         now = self._client.clock.now()
         watch.observe(topics, subscriptions.pattern, image, now, self._partitions.topic_partitions)
         for error in watch.due_warnings(now):
@@ -169,10 +179,10 @@ class SubscriptionCalls:
 
     def _follow_topics(self, *, is_first: bool) -> None:
         """Take part in reading the topics; without a group, read all of their partitions."""
-        subscribed, now = self.topics, self._client.clock.now()
+        subscribed, now = self._subscriptions.topics, self._client.clock.now()
         self._client.topics.use(SUBSCRIPTION, subscribed)
         if self._group is not None:
-            self._group.driver.subscribe(subscribed)
+            self._group.driver.subscribe(subscribed, self._subscriptions.remote_pattern)
             return
         found = map(self._client.metadata.topic, sorted(subscribed - self._topic_watch.gone(now)))
         topics = {topic.name: topic for topic in found if topic is not None}

@@ -27,6 +27,7 @@ class Send:
     request: Any
     """A message, or a request that is built for the version of the connection."""
     timeout_ms: int
+    min_version: int | None = None
 
 
 @attrs.frozen

@@ -89,8 +89,11 @@ class Membership(Protocol):
     def needs(self) -> MetadataNeeds:
         """The metadata that it needs now."""
 
-    def subscribe(self, topics: frozenset[str], now: float) -> None:
-        """Want these topics from now on; the first time, join."""
+    def subscribe(self, topics: frozenset[str], now: float, pattern: str | None = None) -> None:
+        """Want these topics from now on; the first time, join.
+
+        With KIP-848 also those that match a ``pattern``, which the coordinator resolves.
+        """
 
     def application_polled(self, now: float) -> None:
         """Note that the application has asked for records, or waits for some."""

@@ -72,9 +72,9 @@ class MembershipDriver:
 
     # -- what the consumer asks --------------------------------------------------------------------
 
-    def subscribe(self, topics: Collection[str]) -> None:
-        """Want these topics from now on."""
-        self.membership.subscribe(frozenset(topics), self._client.clock.now())
+    def subscribe(self, topics: Collection[str], pattern: str | None = None) -> None:
+        """Want these topics, and those that match a pattern of RE2, from now on."""
+        self.membership.subscribe(frozenset(topics), self._client.clock.now(), pattern)
         self._wake.set()
 
     def revoked(self, event: Revoke) -> None:
@@ -203,7 +203,13 @@ class MembershipDriver:
                 raise RequestTimeoutError(
                     f"no time left to ask the coordinator of {self._group_id!r}"
                 )
-            return await self._client.send(node, action.request, timeout_ms=left_ms, lane="group")
+            return await self._client.send(
+                node,
+                action.request,
+                timeout_ms=left_ms,
+                min_version=action.min_version,
+                lane="group",
+            )
         except KafkaError as error:
             return error
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Any
 
+from pyk.clients.consumer.positions.topic_patterns import (
+    AnyPattern,
+    SubscriptionPattern,
+    TopicPattern,
+)
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import StateError
@@ -20,21 +24,27 @@ class SubscriptionKind(Enum):
     NONE = "nothing"
     TOPICS = "topics"
     PATTERN = "a pattern of topics"
+    REMOTE_PATTERN = "a pattern of topics that its group resolves"
     PARTITIONS = "partitions assigned by hand"
 
 
 class Subscriptions:
-    """The topics of a consumer, by name or by pattern, or its partitions."""
+    """The topics of a consumer, by name or by pattern, or its partitions.
 
-    def __init__(self, *, excludes_internal_topics: bool) -> None:
+    ``group_resolves`` says whether the coordinator of its group finds the topics that match a
+    :class:`SubscriptionPattern`.
+    """
+
+    def __init__(self, *, excludes_internal_topics: bool, group_resolves: bool = False) -> None:
         self.kind = SubscriptionKind.NONE
         self.topics: frozenset[str] = frozenset()
+        self.remote_pattern: str | None = None
+        """The pattern that the group resolves, if any: then ``topics`` is empty."""
         self._excludes_internal_topics = excludes_internal_topics
-        self._pattern: re.Pattern[str] | None = None
+        self._group_resolves = group_resolves
+        self._pattern: TopicPattern | None = None
 
-    def subscribe(
-        self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None
-    ) -> None:
+    def subscribe(self, topics: Iterable[str] | None, pattern: AnyPattern | None) -> None:
         """Subscribe to topics by name, or to those whose whole name matches ``pattern``.
 
         Raises ``ValueError`` unless one of the two is given, :class:`StateError` while partitions
@@ -43,32 +53,39 @@ class Subscriptions:
         if (topics is None) == (pattern is None):
             raise ValueError("subscribe takes either topics or a pattern")
         self._check(SubscriptionKind.PARTITIONS, "subscribe")
-        if pattern is not None:
-            self._pattern = compiled_pattern(pattern)
-            self.kind, self.topics = SubscriptionKind.PATTERN, frozenset()
-            return
-        assert topics is not None
-        names = named_topics(topics)
-        self._pattern = None
-        self.kind, self.topics = SubscriptionKind.TOPICS, names
+        if topics is not None:
+            names = named_topics(topics)
+            self.clear()
+            self.kind, self.topics = SubscriptionKind.TOPICS, names
+        elif self._group_resolves and isinstance(pattern, SubscriptionPattern):
+            self.clear()
+            self.kind, self.remote_pattern = SubscriptionKind.REMOTE_PATTERN, pattern.pattern
+        else:
+            assert pattern is not None
+            compiled = TopicPattern.of(pattern)
+            self.clear()
+            self.kind, self._pattern = SubscriptionKind.PATTERN, compiled
 
     def assign(self) -> None:
         """Assign partitions by hand; raise :class:`StateError` if subscribed."""
         self._check(SubscriptionKind.TOPICS, "assign")
         self._check(SubscriptionKind.PATTERN, "assign")
+        self._check(SubscriptionKind.REMOTE_PATTERN, "assign")
         self.kind = SubscriptionKind.PARTITIONS
 
     def clear(self) -> None:
         """Read nothing."""
-        self.kind, self.topics, self._pattern = SubscriptionKind.NONE, frozenset(), None
+        self.kind, self.topics = SubscriptionKind.NONE, frozenset()
+        self._pattern = self.remote_pattern = None
 
     @property
     def pattern(self) -> str | None:
-        """The pattern that topics have to match, None if they are named."""
-        return None if self._pattern is None else self._pattern.pattern
+        """The pattern that topics have to match here, None if there is none."""
+        return None if self._pattern is None else self._pattern.text
 
     @property
     def has_topics(self) -> bool:
+        """Whether ``topics`` are what is read."""
         return self.kind in (SubscriptionKind.TOPICS, SubscriptionKind.PATTERN)
 
     def match(self, image: MetadataImage, gone: Collection[str] = ()) -> bool:
@@ -93,8 +110,7 @@ class Subscriptions:
         assert self._pattern is not None
         is_hidden = topic.is_internal and self._excludes_internal_topics
         # Metadata may contain invalid names, which must not get into later requests.
-        is_match = self._pattern.fullmatch(topic.name) is not None
-        return is_match and not is_hidden and is_topic_name(topic.name)
+        return self._pattern.matches(topic.name) and not is_hidden and is_topic_name(topic.name)
 
     def _check(self, other: SubscriptionKind, call: str) -> None:
         if self.kind is other:
@@ -116,16 +132,6 @@ def named_topics(topics: Iterable[str]) -> frozenset[str]:
     if not names:
         raise ValueError("topics must name at least one topic; to read nothing, unsubscribe")
     return names
-
-
-def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    """Return the compiled pattern; raise ``TypeError`` or ``ValueError`` if it is invalid."""
-    if not isinstance(getattr(pattern, "pattern", pattern), str):
-        raise TypeError(f"pattern must be a str or re.compile(str), not {pattern!r}")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"pattern {pattern!r} is not a regular expression: {error}") from error
 
 
 def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:

@@ -10,6 +10,7 @@ from pyk.clients.consumer.positions.subscriptions import (
     Subscriptions,
     checked_partitions,
 )
+from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.errors import InvalidTopicError, StateError
 from pyk.clients.topic_partition import TopicPartition
@@ -34,7 +35,9 @@ def test_topics_are_wanted_by_name_and_one_name_is_no_sequence_of_letters() -> N
     assert subscriptions.topics == {"orders"}
 
 
-@pytest.mark.parametrize("pattern", ["order.*", re.compile("order.*")])
+@pytest.mark.parametrize(
+    "pattern", ["order.*", re.compile("order.*"), SubscriptionPattern(r"order\pL*[[:digit:]]?")]
+)
 def test_a_pattern_matches_whole_names_that_are_not_internal(pattern: str) -> None:
     subscriptions = make_subscriptions()
     subscriptions.subscribe(None, pattern)
@@ -81,6 +84,20 @@ def test_topics_by_name_never_change_with_metadata() -> None:
     subscriptions.subscribe(["a"], None)
 
     assert not subscriptions.match(image("a", "b"))
+
+
+def test_a_group_may_resolve_a_subscription_pattern_and_no_other() -> None:
+    subscriptions = Subscriptions(excludes_internal_topics=True, group_resolves=True)
+
+    subscriptions.subscribe(None, SubscriptionPattern("order.*"))
+    assert (subscriptions.remote_pattern, subscriptions.pattern) == ("order.*", None)
+    assert not subscriptions.match(image("orders"))
+    assert (subscriptions.topics, subscriptions.has_topics) == (frozenset(), False)
+    with pytest.raises(StateError, match="call unsubscribe"):
+        subscriptions.assign()
+
+    subscriptions.subscribe(None, "order.*")
+    assert (subscriptions.remote_pattern, subscriptions.pattern) == (None, "order.*")
 
 
 def test_topics_and_partitions_cannot_be_mixed() -> None:

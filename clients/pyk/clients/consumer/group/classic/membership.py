@@ -129,8 +129,9 @@ class ClassicMembership:
 
     # -- what the owner of this member tells -------------------------------------------------------
 
-    def subscribe(self, topics: frozenset[str], now: float) -> None:
+    def subscribe(self, topics: frozenset[str], now: float, pattern: str | None = None) -> None:
         """Subscribe to these topics from now on."""
+        assert pattern is None, "the consumer resolves patterns"
         self._topics = topics
         if self.state is MemberState.UNSUBSCRIBED:
             self.state = MemberState.JOINING

@@ -12,6 +12,7 @@ from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbea
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
 LEAVE_FOR_A_WHILE_EPOCH = -2
+FIRST_PATTERN_VERSION = 1
 
 
 @attrs.frozen(kw_only=True)

@@ -48,6 +48,7 @@ from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
 from pyk.clients.consumer.group.modern.assignment import Owned, Target, named
 from pyk.clients.consumer.group.modern.heartbeats import (
+    FIRST_PATTERN_VERSION,
     JOIN_EPOCH,
     Heartbeats,
     MemberOptions,
@@ -209,7 +210,10 @@ class ModernMembership:
         request = self._heartbeats.next(self.member_epoch, self._report())
         self._sent_at = now
         seconds = min(self._options.request_timeout, PATIENCE_INTERVALS * self._interval)
-        self._sent = Send(request, round(seconds * 1000))
+        has_pattern = request.subscribed_topic_regex is not None
+        self._sent = Send(
+            request, round(seconds * 1000), FIRST_PATTERN_VERSION if has_pattern else None
+        )
         return self._sent
 
     def _report(self) -> Report:
@@ -248,7 +252,7 @@ class ModernMembership:
             self._actions.append(ForgetCoordinator())
             self._try_again(error, now)
         else:
-            self._fail(explained(error, self._options.group_id))
+            self._fail(explained(error, self._options.group_id, self._pattern))
 
     def _refused(self, code: ErrorCode, message: str | None, now: float) -> None:
         error = refusal(code, message, self._options.group_id)

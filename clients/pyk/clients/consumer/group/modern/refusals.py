@@ -23,14 +23,20 @@ def refusal(code: ErrorCode, message: str | None, group_id: str) -> KafkaError:
     return error_for(code, message, group_id=group_id, api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT)
 
 
-def explained(error: KafkaError, group_id: str) -> KafkaError:
+def explained(error: KafkaError, group_id: str, pattern: str | None) -> KafkaError:
     """Return the error of a request that could not be sent, with what to do about it."""
     if not isinstance(error, UnsupportedVersionError):
         return error
+    if pattern is None:
+        lacks = "does not offer group_protocol='consumer'"
+        instead = "until the cluster is upgraded, use group_protocol='classic'"
+    else:
+        lacks = f"cannot resolve the SubscriptionPattern {pattern!r}"
+        instead = "subscribe with a str, which the consumer resolves itself"
     explanation = UnsupportedVersionError(
-        f"the coordinator of group {group_id!r} does not offer group_protocol='consumer' "
-        f"({error}): it came with Kafka 4.0. Until the cluster is upgraded, use "
-        "group_protocol='classic'",
+        f"the coordinator of group {group_id!r} {lacks} ({error}): that came with Kafka 4.0; "
+        f"{instead}",
+        node_id=error.node_id,
         group_id=group_id,
     )
     explanation.__cause__ = error

@@ -191,6 +191,17 @@ def test_a_broker_without_the_protocol_is_named_with_what_to_do() -> None:
     assert "group_protocol='classic'" in str(error)
 
 
+def test_a_broker_that_cannot_resolve_patterns_is_named_with_what_to_do() -> None:
+    member = ModernMember()
+    member.membership.subscribe(frozenset(), member.now, "a.*")
+    member.expect_heartbeat()
+
+    member.fail(UnsupportedVersionError("node 3 (old:9092): versions 0, but 1 are needed"))
+
+    assert "node 3" in str(member.membership.error)
+    assert "subscribe with a str" in str(member.membership.error)
+
+
 def test_a_cluster_that_has_the_protocol_switched_off_says_how_to_switch_it_on() -> None:
     member = ModernMember()
     member.expect_heartbeat()

@@ -105,6 +105,7 @@ def test_a_pattern_is_resolved_by_the_coordinator() -> None:
     member.answer()
 
     assert (request.subscribed_topic_names, request.subscribed_topic_regex) == ([], "a.*")
+    assert member.sent.min_version == 1
     member.membership.subscribe(frozenset({"a"}), member.now)
     request = member.expect_heartbeat()
     assert (request.subscribed_topic_names, request.subscribed_topic_regex) == (["a"], "")
