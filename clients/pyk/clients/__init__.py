@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
+    from pyk.clients.reading import AsyncTopicTables, TopicTables, aread, read
     from pyk.clients.security import (
         ClientCredentials,
         JwtBearer,
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
         "AsyncAdmin",
         "AsyncConsumer",
         "AsyncProducer",
+        "AsyncTopicTables",
         "BatchDelivery",
         "ClientCredentials",
         "ClientQuotaAlteration",
@@ -197,12 +199,15 @@ if TYPE_CHECKING:
         "TopicDescription",
         "TopicListing",
         "TopicPartition",
+        "TopicTables",
         "TransactionDescription",
         "TransactionListing",
         "TransactionState",
         "UserScramCredentialDeletion",
         "UserScramCredentialUpsertion",
         "UserScramCredentialsDescription",
+        "aread",
+        "read",
     ]
     __all__ += errors.__all__
 
@@ -220,6 +225,7 @@ _HOMES = {
     "AsyncAdmin": "admin",
     "AsyncConsumer": "consumer",
     "AsyncProducer": "producer",
+    "AsyncTopicTables": "reading",
     "BatchDelivery": "producer",
     "ClientCredentials": "security",
     "ClientQuotaAlteration": "admin",
@@ -291,12 +297,15 @@ _HOMES = {
     "TopicDescription": "admin",
     "TopicListing": "admin",
     "TopicPartition": "topic_partition",
+    "TopicTables": "reading",
     "TransactionDescription": "admin",
     "TransactionListing": "admin",
     "TransactionState": "admin",
     "UserScramCredentialDeletion": "admin",
     "UserScramCredentialUpsertion": "admin",
     "UserScramCredentialsDescription": "admin",
+    "aread": "reading",
+    "read": "reading",
 }
 
 

@@ -260,6 +260,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         """Return what the group has committed, None where it has not."""
         return await self._core.commit_calls.committed(partitions, timeout)
 
+    async def partitions_for(self, topic: str, *, timeout: float | None = None) -> set[int]:
+        """Return the partitions of a topic; raise :class:`KafkaTimeoutError` if it has none in
+        time."""
+        return await self._core.position_calls.partitions_for(topic, timeout)
+
     async def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:

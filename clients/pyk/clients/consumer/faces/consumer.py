@@ -285,6 +285,11 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         """Return what the group has committed, None where it has not."""
         return self._ask(self._core.commit_calls.committed, partitions, timeout)
 
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> set[int]:
+        """Return the partitions of a topic; raise :class:`KafkaTimeoutError` if it has none in
+        time."""
+        return self._ask(self._core.position_calls.partitions_for, topic, timeout)
+
     def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:

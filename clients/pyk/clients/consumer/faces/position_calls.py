@@ -157,7 +157,13 @@ class PositionCalls:
             else self._partitions.all()
         )
 
-    # -- ends of logs ------------------------------------------------------------------------------
+    # -- logs --------------------------------------------------------------------------------------
+
+    async def partitions_for(self, topic: str, timeout: float | None) -> set[int]:
+        """Return the partitions of a topic."""
+        await self._ready()
+        metadata = await self._client.topics.find(topic, self._limits.deadline(timeout))
+        return set(range(metadata.partition_count))
 
     async def end_offsets(
         self, partitions: Iterable[tuple[str, int]], end: OffsetSpec, timeout: float | None

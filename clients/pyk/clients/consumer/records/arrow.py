@@ -39,17 +39,26 @@ MICROSECONDS_PER_MILLISECOND = 1000
 
 def to_arrow(spans: Sequence[RecordSpan], columns: Sequence[str] | None) -> pyarrow.Table:
     """Return the named columns of the records in ``spans``, in the order of ``columns``."""
-    names = DEFAULT_COLUMNS if columns is None else tuple(columns)
-    unknown = [name for name in names if name not in SCHEMA.names]
-    if unknown:
-        raise ValueError(f"no column {unknown[0]!r}: there are {', '.join(SCHEMA.names)}")
-    schema = pa.schema([SCHEMA.field(name) for name in names])
+    schema = schema_of(columns)
+    names = schema.names
     chunks = read_columns(spans, [name for name in names if name in READ_FIELDS])
     batches = [
         pa.RecordBatch.from_arrays([ARRAYS[name](chunk) for name in names], schema=schema)
         for chunk in chunks
     ]
     return pa.Table.from_batches(batches, schema=schema)
+
+
+def schema_of(columns: Sequence[str] | None) -> pyarrow.Schema:
+    """Return the schema of a table of these columns, of all but ``headers`` for None.
+
+    Raises ``ValueError`` for a column that records do not have.
+    """
+    names = DEFAULT_COLUMNS if columns is None else tuple(columns)
+    unknown = [name for name in names if name not in SCHEMA.names]
+    if unknown:
+        raise ValueError(f"no column {unknown[0]!r}: there are {', '.join(SCHEMA.names)}")
+    return pa.schema([SCHEMA.field(name) for name in names])
 
 
 def _binary(column: BinaryColumn, kind: Any) -> Any:
