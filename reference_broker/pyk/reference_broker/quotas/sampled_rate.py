@@ -55,6 +55,8 @@ class SampledRate:
         excess = self.per_second(now_ms, more) - limit
         if excess <= 0:
             return 0
+        if limit <= 0:
+            return LONGEST_THROTTLE_MS
         return round(min(LONGEST_THROTTLE_MS, excess / limit * self._span_ms(now_ms)))
 
     def is_idle(self, now_ms: int) -> bool:

@@ -87,6 +87,12 @@ def test_connections_are_accepted_at_a_rate(limits: ConnectionLimits) -> None:
     assert 300 <= accepted <= 360
 
 
+def test_a_rate_of_zero_accepts_nothing() -> None:
+    counts = counts_of(ConnectionLimits(broker=PlaceLimits(per_second=0)))
+
+    assert counts.wait_ms(CLIENTS, 0) == 1000
+
+
 def test_an_address_that_connects_too_fast_is_closed_after_a_while() -> None:
     counts = counts_of(ConnectionLimits(), rate_of_ip=1.0)
 
