@@ -47,14 +47,21 @@ class ClientQuotasImage:
     """By entity, then by name, such as ``producer_byte_rate``; no entity is without a limit."""
     version: int = 0
     """How often anything has changed: what was derived from an older version is stale."""
+    _of_addresses: dict[str, QuotaEntity] = slotted.field(factory=dict)
+    """By the address as connections show it: that of an entity may have another form."""
 
     def of(self, entity: QuotaEntity) -> Mapping[str, float]:
         """Return the limits of an entity itself, without those that it inherits."""
         return self.limits.get(entity, {})
 
+    def of_address(self, address: str) -> Mapping[str, float]:
+        """Return the limits of an address, without the default."""
+        return self.of(self._of_addresses.get(address, ()))
+
     def replay(self, record: ClientQuotaRecord) -> None:
         entity = entity_of(record.entity)
         self.version += 1
+        self._note_address(entity)
         if not record.remove:
             self.limits.setdefault(entity, {})[record.key] = record.value
             return
@@ -63,3 +70,10 @@ class ClientQuotasImage:
             limits.pop(record.key, None)
             if not limits:
                 del self.limits[entity]
+
+    def _note_address(self, entity: QuotaEntity) -> None:
+        for kind, name in entity:
+            if kind == IP and name is not None:
+                from ipaddress import ip_address
+
+                self._of_addresses[str(ip_address(name))] = entity

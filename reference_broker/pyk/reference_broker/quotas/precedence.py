@@ -57,6 +57,5 @@ def client_quota(image: ClientQuotasImage, name: str, user: str, client_id: str)
 
 def address_limit(image: ClientQuotasImage, name: str, address: str) -> float | None:
     """Return the limit of this name for an address, None if it has none."""
-    own: QuotaEntity = ((IP, address),)
     default: QuotaEntity = ((IP, None),)
-    return image.of(own).get(name, image.of(default).get(name))
+    return image.of_address(address).get(name, image.of(default).get(name))

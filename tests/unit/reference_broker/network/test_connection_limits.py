@@ -128,9 +128,10 @@ def test_addresses_that_are_gone_are_forgotten() -> None:
 def test_limits_of_addresses_are_read() -> None:
     assert counts_by_ip("") == {}
     assert counts_by_ip("192.0.2.1:3, [::1]:4") == {"192.0.2.1": 3, "::1": 4}
+    assert counts_by_ip("2001:DB8:0:0::1:5") == {"2001:db8::1": 5}
 
 
-@pytest.mark.parametrize("text", ["192.0.2.1", ":3", "192.0.2.1:many"])
+@pytest.mark.parametrize("text", ["192.0.2.1", ":3", "192.0.2.1:many", "app.example:3"])
 def test_what_is_no_limit_of_addresses_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be address:count"):
         counts_by_ip(text)

@@ -64,6 +64,13 @@ def test_an_address_has_its_own_limit_or_the_default() -> None:
     assert address_limit(ClientQuotasImage(), name, "127.0.0.1") is None
 
 
+def test_an_address_has_its_limit_in_whatever_form_that_was_set() -> None:
+    name = "connection_creation_rate"
+    image = image_of(({"ip": "2001:DB8:0:0:0:0:0:1"}, 1.0), name=name)
+
+    assert address_limit(image, name, "2001:db8::1") == 1
+
+
 def test_clients_of_a_user_share_its_quota() -> None:
     quotas = quotas_of(image_of(({"user": "alice"}, 1000.0)))
 
