@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,8 +13,11 @@ from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from pyk.reference_broker import AsyncCluster
-from pyk.runtime.network import Address, MemoryNetwork
+from pyk.runtime.network import Address, ClientTls, MemoryNetwork
+from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.broker_requests import TOPIC, create_topic, fetch, produce
 from support.environments import client_options
@@ -191,6 +195,22 @@ async def test_a_throttled_connection_is_neither_idle_nor_slow() -> None:
 
 
 @virtual_time
+async def test_a_throttled_client_that_sends_on_has_one_request_read() -> None:
+    async with clients() as every:
+        await every.limit("flood", producer_byte_rate=RATE)
+        (broker,) = every.cluster._brokers.values()
+        client = await every.connect("flood")
+        await client.ask(request_of(100 * RATE), 12)
+
+        for _ in range(3):
+            client.send(request_of(1 << 20), 12)
+            await asyncio.sleep(1)
+
+        assert broker._listener is not None
+        assert 1 << 20 < broker._listener._budget.used < 2 << 20
+
+
+@virtual_time
 async def test_a_strict_quota_of_changes_refuses_topics_while_there_are_debts() -> None:
     async with clients() as every:
         await every.limit("maker", controller_mutation_rate=1.0)
@@ -284,6 +304,31 @@ async def test_the_least_recently_used_client_makes_room_for_brokers() -> None:
 
 
 @virtual_time
+async def test_a_client_that_is_late_does_not_take_the_place_of_a_broker() -> None:
+    config = {
+        "listeners": "CLIENTS://broker:9092,BROKERS://broker:9093",
+        "listener.security.protocol.map": "CLIENTS:SSL,BROKERS:PLAINTEXT",
+        "inter.broker.listener.name": "BROKERS",
+        "max.connections": 1,
+    }
+    world = World(latency=1)
+    async with AsyncCluster(tls=True, config=config, **world.host("broker").environment):
+        client, of_broker = FrameClient("client"), FrameClient("broker")
+        network = world.host("elsewhere").network
+        # It counts from here on, and is connected when its handshake is over.
+        tls = ClientTls(ssl._create_unverified_context(), "broker", lambda: None)
+        late = network.connect(lambda: client.transport, Address("broker", 9092), tls)
+        connecting = asyncio.ensure_future(late)
+        await asyncio.sleep(1)
+        await network.connect(lambda: of_broker.transport, Address("broker", 9093))
+        await connecting
+
+        async with asyncio.timeout(60):
+            await client.lost()
+            assert await of_broker.ask(ApiVersionsRequest(client_software_name="t"), 3)
+
+
+@virtual_time
 async def test_a_producer_tells_that_its_quota_is_used_up() -> None:
     network = MemoryNetwork()
     async with AsyncCluster(clock=current_clock(), network=network) as cluster:
@@ -320,3 +365,28 @@ async def test_users_have_quotas_by_the_name_that_they_log_in_with() -> None:
                 throttled[user] = producer.stats().throttled_nodes
 
     assert throttled == {"alice": 1, "bob": 0}
+
+
+@virtual_time
+async def test_nobody_uses_the_quota_of_others_before_a_login() -> None:
+    network = MemoryNetwork()
+    async with AsyncCluster(
+        clock=current_clock(), network=network, sasl={"alice": "secret"}
+    ) as cluster:
+        (broker,) = cluster._brokers.values()
+        options = cluster.client_options("alice") | client_options(network)
+        async with AsyncAdmin(**options) as admin:
+            app = ClientQuotaEntity({"client-id": "app"})
+            await admin.alter_client_quotas(ClientQuotaAlteration(app, {"request_percentage": 1}))
+        stranger, hello = FrameClient("app"), ApiVersionsRequest(client_software_name="t")
+        host, port = cluster.bootstrap.rsplit(":", 1)
+        await network.connect(lambda: stranger.transport, Address(host, int(port)))
+
+        await stranger.ask(hello, 3)
+        await stranger.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+        await stranger.ask(SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret"))
+        before = list(broker.services.quotas._rates)
+        await stranger.ask(hello, 3)
+
+        assert before == []
+        assert list(broker.services.quotas._rates) == [("request_percentage", ("", "app"))]

@@ -129,7 +129,7 @@ class Connection:
     def is_overdue(self, now: float, max_idle: float) -> str | None:
         """Return why the connection should be closed, None if it is well."""
         if self._throttle is not None:
-            return None  # it is not read from
+            return None  # it has to wait
         return self.progress.overdue(
             now,
             max_idle=max_idle,
@@ -172,7 +172,9 @@ class Connection:
         """Handle the frames that have arrived together."""
         if self._frames and self._is_idle:
             self._handle_waiting()
-        if self._frames and (len(self._frames) >= MAX_WAITING_FRAMES or self._budget.is_exhausted):
+        # A throttled client is read from until it sends: otherwise nobody would notice its end.
+        most = MAX_WAITING_FRAMES if self._throttle is None else 1
+        if self._frames and (len(self._frames) >= most or self._budget.is_exhausted):
             self._is_paused = True
             self.transport.pause_reading()
 
@@ -224,8 +226,7 @@ class Connection:
             self._handler.requests_end()
         if self._is_paused and not self._frames:
             self._is_paused = False
-            if self._throttle is None:
-                self.transport.resume_reading()
+            self.transport.resume_reading()
 
     def _continue_in_next_turn(self) -> None:
         self._next_turn = asyncio.get_running_loop().call_soon(self._resume)
@@ -281,7 +282,7 @@ class Connection:
     def _charge(self, request: Request, response: Message | None) -> None:
         """Charge a request to the quotas of its client, and throttle the client if it must wait.
 
-        It is answered at once, and the next request is read when the time is over (KIP-219).
+        It is answered at once, and the next request is handled when the time is over (KIP-219).
         """
         from pyk.reference_broker.quotas.request_usage import set_throttle_time
 
@@ -290,15 +291,12 @@ class Connection:
         throttle_ms = usage.answered(request.api_key, has_response=response is not None)
         if throttle_ms > 0:
             set_throttle_time(response, throttle_ms)
-            self.transport.pause_reading()
             loop = asyncio.get_running_loop()
             self._throttle = loop.call_later(throttle_ms / 1000, self._end_throttle)
 
     def _end_throttle(self) -> None:
         self._throttle = None
         self.progress.resumed(self._clock.now())
-        if not self._is_paused:
-            self.transport.resume_reading()
         self._resume()
 
     # -- logins ----------------------------------------------------------------------------------

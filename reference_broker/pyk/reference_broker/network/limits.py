@@ -30,7 +30,7 @@ class Progress:
         self.receiving_since = None
 
     def resumed(self, now: float) -> None:
-        """Note that the peer is read from again: meanwhile it could make no progress."""
+        """Note that the peer need not wait any more: meanwhile it could make no progress."""
         self.last_active, self.receiving_since = now, None
 
     def sending(self, now: float, size: int) -> None:

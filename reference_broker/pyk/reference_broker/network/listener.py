@@ -119,10 +119,11 @@ class BrokerListener:
         if self._is_closed:
             connection.transport.abort()
         elif self._counts.is_exceeded:
-            self._make_room(connection.listener)
+            self._make_room()
 
-    def _make_room(self, protected: str) -> None:
-        """Close the connection that was used least recently, on another listener."""
+    def _make_room(self) -> None:
+        """Close the connection that was used least recently, but not one between brokers."""
+        protected = self.limits.connections.protected
         others = [each for each in self._connections.values() if each.listener != protected]
         if others:
             oldest = min(others, key=lambda each: each.progress.last_active)
