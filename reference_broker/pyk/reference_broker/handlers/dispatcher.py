@@ -68,8 +68,9 @@ class Dispatcher:
         from pyk.reference_broker.quotas.client_quotas import QuotaClient
         from pyk.reference_broker.quotas.request_usage import RequestUsage, is_exempt
 
-        if is_exempt(request.api_key, request.version):
-            return None
+        is_logged_in = connection.sasl is None or connection.sasl.principal is not None
+        if not is_logged_in or is_exempt(request.api_key, request.version):
+            return None  # whoever it is could use up the quota of others
         client = QuotaClient(connection.principal.name, request.header.client_id or "")
         services = self._services
         usage = RequestUsage(services.quotas, client, connection.request_bytes, services.now)
