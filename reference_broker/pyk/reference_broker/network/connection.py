@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.schema import Message
@@ -24,6 +23,7 @@ from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FileRegion, FrameSizeError, FrameTransport
 
+from .client_mistakes import LOGIN_APIS, explain_frame, explain_request
 from .limits import ByteBudget, LogLimiter, Progress
 from .listener_settings import ListenerSettings
 
@@ -36,8 +36,6 @@ log = logging.getLogger(__name__)
 MAX_WAITING_FRAMES = 16
 SECONDS_IN_A_TURN = 0.001
 SEND_BUFFER_BYTES = 256 * 1024
-# Of clients that have not logged in. Bodies of other requests are not even decoded.
-_LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 SENT_FROM_FILES = (FileRegion, FileRecords)
 
 
@@ -118,7 +116,8 @@ class Connection:
 
     def _serve_only_logins(self) -> None:
         self._served = self._protocol.supported
-        self._protocol.supported = {key: self._served[key] for key in _LOGIN_APIS}
+        # Bodies of other requests are not even decoded.
+        self._protocol.supported = {key: self._served[key] for key in LOGIN_APIS}
         self.transport.limit_frames(min(self._max_frame_bytes, self._settings.max_login_bytes))
 
     @property
@@ -180,7 +179,8 @@ class Connection:
 
     def connection_lost(self, error: Exception | None) -> None:
         if isinstance(error, FrameSizeError):
-            self._log_limiter.warning("Closed connection of %s: %s", self.host, error)
+            reason = explain_frame(error, self.listener)
+            self._log_limiter.warning("Closed connection of %s: %s", self.host, reason)
         if self._waiting_for is not None:
             self._waiting_for.abandon()
         if self._sending is not None:
@@ -245,7 +245,7 @@ class Connection:
             self._fail(error)
             return
         if not self._allows(request.api_key):
-            self._fail(ProtocolError(f"{request.api_key.api_name} needs a login before it"))
+            self._fail(self._without_login(request.api_key))
             return
         try:
             result = self._handler.handle(request, self)
@@ -304,6 +304,10 @@ class Connection:
     def _allows(self, api_key: int) -> bool:
         return self.sasl is None or self.sasl.allows(api_key, self._clock.time_ms())
 
+    def _without_login(self, api_key: int) -> ProtocolError:
+        has_logged_in = self.sasl is not None and self.sasl.principal is not None
+        return ProtocolError(explain_request(api_key, self.listener, has_logged_in=has_logged_in))
+
     def _authenticated(self, principal: Principal) -> None:
         self.principal = principal
         self._protocol.supported = self._served
@@ -332,7 +336,8 @@ class Connection:
         may_know = self._allows(error.header.request_api_key)
         response = self._handler.refuse(error) if may_know and error.request is not None else None
         if response is None or error.request is None:
-            self._fail(error)
+            key = error.header.request_api_key
+            self._fail(error if may_know else self._without_login(key))
         else:
             self._respond(error.request, response)
 
