@@ -97,7 +97,12 @@ class Oauth:
 
 def _checked(token: Any) -> Secret:
     try:
-        return secret_of(token)
+        secret = secret_of(token)
     except TypeError:
         kind = type(token).__name__
         raise CredentialsError(f"{FUNCTION} returned {kind}, not a str") from None
+    if not secret:
+        raise CredentialsError(f"{FUNCTION} returned an empty str")
+    if secret.reveal() != secret.reveal().strip():
+        raise CredentialsError(f"{FUNCTION} returned a token with white space around it")
+    return secret

@@ -116,6 +116,8 @@ async def exiting_later() -> str:
         (exiting_later, "raised SystemExit in test_oauth.py, line "),
         (lambda: None, "returned NoneType, not a str"),
         (lambda: "can\nary", "is not a bearer token"),
+        (lambda: "canary\n", "returned a token with white space around it"),
+        (lambda: "", "returned an empty str"),
     ],
 )
 def test_a_function_that_has_no_token_is_an_error_that_shows_nothing(
