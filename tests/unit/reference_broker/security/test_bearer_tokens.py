@@ -21,6 +21,14 @@ def test_a_token_may_be_issued_now() -> None:
     assert read_unsecured(unsecured(sub="alice", iat=NOW, exp=NOW + 1), NOW * 1000)
 
 
+def test_a_token_is_valid_within_the_millisecond_in_which_it_was_issued() -> None:
+    token = unsecured(sub="alice", iat=NOW + 0.0009, exp=NOW + 1)
+
+    assert read_unsecured(token, NOW * 1000)
+    with pytest.raises(InvalidBearerTokenError, match="future"):
+        read_unsecured(token, NOW * 1000 - 1)
+
+
 @pytest.mark.parametrize(
     "token",
     [
