@@ -16,10 +16,13 @@ from .config import (
     parse_topic_configs,
     stored_broker_configs,
 )
+from .config.layers import JAAS_CONFIG
 from .controller.configs import ALL_BROKERS
 from .controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 
 log = logging.getLogger(__name__)
+
+PREFIX_ADVICE = f": as in Kafka, give listener.name.NAME.MECHANISM.{JAAS_CONFIG}"
 
 
 class BrokerConfigs:
@@ -104,4 +107,7 @@ class BrokerConfigs:
     def _warn_of_ineffective(self, known: Container[str] = ()) -> None:
         for name in self._layers.ineffective():
             if name not in known:
-                log.warning("Configuration %s has no effect in the reference broker", name)
+                advice = PREFIX_ADVICE if name == JAAS_CONFIG else ""
+                log.warning(
+                    "Configuration %s has no effect in the reference broker%s", name, advice
+                )

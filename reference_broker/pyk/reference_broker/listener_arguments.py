@@ -58,8 +58,15 @@ def tls_configs(
 
     ``host`` is the address of this machine for listeners on all of its addresses.
 
-    Raises ``InvalidConfigError`` if there is no such listener.
+    Raises ``InvalidConfigError`` if there is no such listener, or the configuration has files of
+    its own for them.
     """
+    for name in ("ssl.keystore.location", "ssl.truststore.location"):
+        if name in config:
+            raise InvalidConfigError(
+                f"{name} and tls= (--tls), which makes certificates, were given; use one of them",
+                name=name,
+            )
     listeners = listeners_of(BrokerConfigLayers.of(config).broker_config())
     if not any(each.protocol.has_tls for each in listeners.bound):
         raise InvalidConfigError("tls= (--tls): none of the listeners has TLS", name="listeners")
@@ -180,7 +187,12 @@ def client_options(
         if user is not None and not protocol.has_tls:
             raise ValueError(f"user={user!r}: the listener has no users; use Cluster(sasl=…)")
         return options
-    name = next(iter(users), "") if user is None else user
+    if not users:
+        raise ValueError(
+            "clients of this listener must log in, and the cluster knows no password: use "
+            "Cluster(sasl=…), or connect to cluster.bootstrap with auth= and security_protocol="
+        )
+    name = next(iter(users)) if user is None else user
     if name not in users:
         raise ValueError(f"user={user!r} is not one of the users {', '.join(users)}")
     return options | {

@@ -210,6 +210,12 @@ def test_a_cluster_without_a_listener_for_its_certificates_is_refused() -> None:
         AsyncCluster(tls=True, config={"listeners": "PLAINTEXT://127.0.0.1:0"})
 
 
+@pytest.mark.parametrize("name", ["ssl.keystore.location", "ssl.truststore.location"])
+def test_files_beside_the_certificates_of_a_cluster_are_refused(name: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"{name} and tls= .* were given; use one"):
+        AsyncCluster(tls=True, config={name: "/etc/broker.pem"})
+
+
 class Files:
     """The key store of a broker, which changes while the broker runs."""
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from pyk.reference_broker import Cluster
+from pyk.reference_broker.listener_arguments import client_options
+from pyk.reference_broker.listeners import SecurityProtocol
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,8 @@ def test_users_that_are_not_passwords_by_name_are_refused(sasl: Any, words: str)
         Cluster(sasl=sasl)
 
     assert "canary" not in str(caught.value)
+
+
+def test_a_listener_whose_passwords_are_unknown_has_no_client_options() -> None:
+    with pytest.raises(ValueError, match="with auth= and security_protocol="):
+        client_options("localhost:9092", SecurityProtocol.SASL_SSL, {}, None)

@@ -147,7 +147,8 @@ class ConfigDefinition:
     def _parse_string(self, value: object) -> str:
         text = str(value).strip()
         if self.choices and text not in self.choices:
-            raise self._error(value, f"use one of {', '.join(self.choices)}")
+            named = ", ".join(choice or "'' (none)" for choice in self.choices)
+            raise self._error(value, f"use one of {named}")
         return text
 
     def _parse_list(self, value: object) -> tuple[str, ...]:

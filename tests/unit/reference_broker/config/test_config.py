@@ -73,6 +73,11 @@ def test_wrong_value_is_refused_with_its_reason(name, value, reason):
     assert refused.value.code is ErrorCode.INVALID_CONFIG
 
 
+def test_an_empty_choice_is_named_visibly():
+    with pytest.raises(InvalidConfigError, match=r"use one of '' \(none\), org\.apache"):
+        parse_broker_configs({"authorizer.class.name": "Mine"})
+
+
 def test_wrong_value_is_not_repeated_at_length():
     with pytest.raises(InvalidConfigError) as refused:
         parse_topic_configs({"compression.type": "x" * 1_000_000})
