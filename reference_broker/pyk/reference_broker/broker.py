@@ -387,7 +387,8 @@ class Broker:
             if has_signed_tokens(endpoint.listener, self.configs):
                 from .security.key_source import open_keys
 
-                keys = await open_keys(endpoint.listener, self.configs, clock)
+                timers = self._timers.queue
+                keys = await open_keys(endpoint.listener, self.configs, clock, timers)
             new_sasl = authentication_of(
                 endpoint.listener,
                 self.configs,

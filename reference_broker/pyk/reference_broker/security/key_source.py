@@ -1,7 +1,9 @@
 """Fetch the keys of an identity provider when a broker starts, and again while it runs.
 
-A login never waits for that: it is decided by the keys that are there. A key that is not known has
-the keys fetched again, so that the next login finds it; but not for each token that names one.
+They are fetched whether or not anybody logs in: a key that the provider has withdrawn must not let
+in the first client after a quiet night. A login never waits for that: it is decided by the keys
+that are there. A key that is not known has the keys fetched again, so that the next login finds it;
+but not for each token that names one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pyk.runtime import allow_list, https, slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
+from pyk.runtime.timers import TimerQueue
 
 from .json_web_keys import (
     CryptographyMissingError,
@@ -45,7 +48,9 @@ Whoever can connect can name keys: they must not have the provider asked all the
 """
 
 
-async def open_keys(listener: str, configs: BrokerConfigs, clock: Clock) -> KeySource:
+async def open_keys(
+    listener: str, configs: BrokerConfigs, clock: Clock, timers: TimerQueue
+) -> KeySource:
     """Return the keys that the tokens of a listener are signed with, fetched for the first time.
 
     Raises ``InvalidConfigError`` if they cannot be had: the start of a broker then fails, as
@@ -67,7 +72,7 @@ async def open_keys(listener: str, configs: BrokerConfigs, clock: Clock) -> KeyS
         retry_backoff_max_ms=config.sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms,
         trust=_trust(jaas),
     )
-    return await KeySource.open(location, clock)
+    return await KeySource.open(location, clock, timers)
 
 
 class KeysUnavailableError(Exception):
@@ -91,36 +96,41 @@ class KeyLocation:
 class KeySource:
     """The keys of one provider. It belongs to the event loop that it was opened on."""
 
-    def __init__(self, location: KeyLocation, clock: Clock, keys: KeySet) -> None:
+    def __init__(
+        self, location: KeyLocation, clock: Clock, timers: TimerQueue, keys: KeySet
+    ) -> None:
         self._location = location
         self._clock = clock
+        self._timers = timers
         self._keys = keys
         self.is_refreshing = False
         """Whether keys are being fetched."""
         self._failures = 0
         self._asked_at = clock.now()
-        self._refresh_at = self._asked_at + location.refresh_ms / 1000
+        self._refresh_after(location.refresh_ms)
 
     @classmethod
-    async def open(cls, location: KeyLocation, clock: Clock) -> KeySource:
+    async def open(cls, location: KeyLocation, clock: Clock, timers: TimerQueue) -> KeySource:
         """Return a source with keys; raise ``InvalidConfigError`` if it cannot be had."""
         loop = asyncio.get_running_loop()
         try:
             keys = await loop.run_in_executor(None, fetch_keys, location)
         except KeysUnavailableError as error:
             raise InvalidConfigError(f"{OPTION}: {error}", name=OPTION) from None
-        return cls(location, clock, keys)
+        return cls(location, clock, timers, keys)
 
     def verifies(self, token: JsonWebToken) -> bool:
-        """Return whether one of the keys signed a token, and fetch them again if that is due."""
+        """Return whether one of the keys signed a token; fetch them again if it names another."""
         now = self._clock.now()
-        may_ask = now >= self._asked_at + SHORTEST_WAIT
-        if now >= self._refresh_at or (may_ask and self._is_unknown(token.header.get("kid"))):
+        if now >= self._asked_at + SHORTEST_WAIT and self._is_unknown(token.header.get("kid")):
             self._refresh(now)
         return self._keys.verifies(token)
 
     def _is_unknown(self, key_id: object) -> bool:
         return isinstance(key_id, str) and not self._keys.has(key_id)
+
+    def _refresh_after(self, wait_ms: int) -> None:
+        self._timers.schedule(self, self._clock.now() + wait_ms / 1000, self._refresh)
 
     def _refresh(self, now: float) -> None:
         """Fetch the keys in a thread, which the end of a broker does not wait for."""
@@ -142,14 +152,14 @@ class KeySource:
         threading.Thread(target=fetch, name="pyk-keys", daemon=True).start()
 
     def _came(self, outcome: KeySet | KeysUnavailableError) -> None:
-        now, self.is_refreshing = self._clock.now(), False
+        self.is_refreshing = False
         if isinstance(outcome, KeySet):
             self._keys, self._failures = outcome, 0
-            self._refresh_at = now + self._location.refresh_ms / 1000
+            self._refresh_after(self._location.refresh_ms)
             log.info("Fetched %d keys of the identity provider", len(outcome.keys))
             return
         wait_ms = self._location.retry_backoff_ms * 2 ** min(self._failures, 30)
-        self._refresh_at = now + min(wait_ms, self._location.retry_backoff_max_ms) / 1000
+        self._refresh_after(min(wait_ms, self._location.retry_backoff_max_ms))
         self._failures += 1
         log.warning("Cannot fetch the keys of the identity provider: %s", outcome)
 

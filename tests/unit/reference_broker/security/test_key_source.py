@@ -14,6 +14,7 @@ import pytest
 from pyk.protocol.sasl.json_web_tokens import JsonWebToken
 from pyk.reference_broker.config import InvalidConfigError
 from pyk.reference_broker.security.key_source import KeyLocation, KeySource
+from pyk.runtime.timers import TimerQueue
 from support.certificates import Authority
 from support.identity_provider import Answer, IdentityProvider
 from support.signed_tokens import SigningKey
@@ -37,6 +38,24 @@ def token_of(key: SigningKey) -> JsonWebToken:
     return JsonWebToken.decode(key.sign(CLAIMS))
 
 
+def new_timers() -> TimerQueue:
+    return TimerQueue(lambda _: None)
+
+
+async def opened(
+    location: KeyLocation, clock: FakeClock | None = None, timers: TimerQueue | None = None
+) -> KeySource:
+    timers = new_timers() if timers is None else timers
+    return await KeySource.open(location, clock or FakeClock(), timers)
+
+
+def fetches(source: KeySource, clock: FakeClock, timers: TimerQueue, *, after: float) -> bool:
+    """Let time pass, and return whether keys are being fetched then."""
+    clock.seconds += after
+    timers.advance(clock.now())
+    return source.is_refreshing
+
+
 async def refreshed(source: KeySource) -> None:
     """Wait until the keys that are being fetched are there."""
     while source.is_refreshing:
@@ -54,24 +73,25 @@ def write(path: Path, *keys: SigningKey) -> None:
     path.write_text(json.dumps({"keys": [key.jwk() for key in keys]}))
 
 
-async def test_keys_are_fetched_again_when_that_is_due(file: Path) -> None:
-    clock = FakeClock()
-    source = await KeySource.open(KeyLocation(url=f"file://{file}", refresh_ms=60_000), clock)
+async def test_keys_are_fetched_again_though_nobody_logs_in(file: Path) -> None:
+    clock, timers = FakeClock(), new_timers()
+    location = KeyLocation(url=f"file://{file}", refresh_ms=60_000)
+    source = await opened(location, clock, timers)
     write(file, SECOND)
 
-    clock.seconds += 59
-    assert source.verifies(token_of(FIRST))
-    clock.seconds += 1
-    assert source.verifies(token_of(FIRST))  # decided by the keys that are there
-    await refreshed(source)
+    assert not fetches(source, clock, timers, after=59)
+    for key in (SECOND, FIRST):
+        assert fetches(source, clock, timers, after=60)
+        await refreshed(source)
+        assert source.verifies(token_of(key))
+        write(file, FIRST)
 
-    assert not source.verifies(token_of(FIRST))
-    assert source.verifies(token_of(SECOND))
+    assert not source.verifies(token_of(SECOND))
 
 
 async def test_an_unknown_key_has_them_fetched_but_not_all_the_time(file: Path) -> None:
     clock = FakeClock()
-    source = await KeySource.open(KeyLocation(url=f"file:{file}"), clock)
+    source = await opened(KeyLocation(url=f"file:{file}"), clock)
     write(file, FIRST, SECOND)
 
     clock.seconds += 9
@@ -89,25 +109,20 @@ async def test_an_unknown_key_has_them_fetched_but_not_all_the_time(file: Path) 
 async def test_keys_stay_while_they_cannot_be_fetched(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = FakeClock()
+    clock, timers = FakeClock(), new_timers()
     location = KeyLocation(url=f"file:{file}", refresh_ms=60_000, retry_backoff_ms=1000)
-    source = await KeySource.open(location, clock)
+    source = await opened(location, clock, timers)
     write(file)
 
-    for waited in (60, 1, 2, 4):
-        clock.seconds += waited
-        assert source.verifies(token_of(FIRST))
-        assert source.is_refreshing
+    for wait in (60, 1, 2, 4, 8, 10, 10):
+        assert not fetches(source, clock, timers, after=wait - 0.5)
+        assert fetches(source, clock, timers, after=0.5)
         await refreshed(source)
-        clock.seconds += 0.9
-        source.verifies(token_of(FIRST))
-        assert not source.is_refreshing
-        clock.seconds -= 0.9
+        assert source.verifies(token_of(FIRST))
 
     assert "Cannot fetch the keys of the identity provider: it does not lead to" in caplog.text
     write(file, SECOND)
-    clock.seconds += 8
-    source.verifies(token_of(FIRST))
+    assert fetches(source, clock, timers, after=10)
     await refreshed(source)
     assert source.verifies(token_of(SECOND))
 
@@ -124,7 +139,7 @@ async def test_keys_stay_while_they_cannot_be_fetched(
 )
 async def test_a_source_without_keys_is_not_opened(url: str, words: str) -> None:
     with pytest.raises(InvalidConfigError, match=words) as caught:
-        await KeySource.open(KeyLocation(url=url), FakeClock())
+        await opened(KeyLocation(url=url))
 
     assert "sasl.oauthbearer.jwks.endpoint.url" in str(caught.value)
 
@@ -133,7 +148,7 @@ async def test_a_file_is_not_shown_in_the_error_that_refuses_it(tmp_path: Path) 
     (tmp_path / "passwd").write_text("root:canary")
 
     with pytest.raises(InvalidConfigError, match="not lead to a JSON Web Key Set") as caught:
-        await KeySource.open(KeyLocation(url=f"file:{tmp_path}/passwd"), FakeClock())
+        await opened(KeyLocation(url=f"file:{tmp_path}/passwd"))
 
     assert "canary" not in str(caught.value)
 
@@ -150,7 +165,7 @@ async def test_keys_come_over_https(provider: tuple[IdentityProvider, ssl.SSLCon
     server, trust = provider
     location = KeyLocation(url=server.url("/keys"), trust=trust)
 
-    source = await KeySource.open(location, FakeClock())
+    source = await opened(location)
 
     assert source.verifies(token_of(FIRST))
     assert [asked.path for asked in server.asked] == ["/keys"]
@@ -172,7 +187,7 @@ async def test_other_answers_are_refused(
     server.answers = lambda _: answer
 
     with pytest.raises(InvalidConfigError, match=words) as caught:
-        await KeySource.open(KeyLocation(url=server.url("/keys"), trust=trust), FakeClock())
+        await opened(KeyLocation(url=server.url("/keys"), trust=trust))
 
     assert "canary" not in str(caught.value)
 
@@ -183,4 +198,4 @@ async def test_a_provider_whose_certificate_is_not_trusted_is_refused(
     server, _ = provider
 
     with pytest.raises(InvalidConfigError, match="is not accepted"):
-        await KeySource.open(KeyLocation(url=server.url("/keys")), FakeClock())
+        await opened(KeyLocation(url=server.url("/keys")))
