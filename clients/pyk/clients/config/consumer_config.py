@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.config.offset_reset import OffsetReset
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
     AlwaysTrue,
@@ -67,9 +68,10 @@ class ConsumerConfig(ClientConfig):
         "How partitions are assigned: the first of these that all members of the group have.",
     )
     auto_offset_reset: str = option(
-        OneOf(("latest", "earliest", "none")),
+        OffsetReset(),
         "latest",
-        "Where to start if no offset is committed, or it is out of range; 'none' raises.",
+        "Where to start if no offset is committed, or it is out of range; 'none' raises, "
+        "'by_duration:PT1H' starts at the first record of the last hour.",
     )
     enable_auto_commit: bool = option(
         Boolean(), True, "Commit in the background what the application has finished."

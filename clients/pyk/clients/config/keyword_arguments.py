@@ -125,7 +125,7 @@ class ConsumerOptions(ClientOptions, total=False):
     group_protocol: Literal["classic", "consumer"]
     group_remote_assignor: str | None
     partition_assignment_strategy: str | Sequence[str]
-    auto_offset_reset: Literal["latest", "earliest", "none"]
+    auto_offset_reset: str
     enable_auto_commit: bool
     auto_commit_interval_ms: int
     max_poll_records: int

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.consumer.positions.progress import Progress
+from pyk.clients.consumer.positions.reset_policy import ResetTarget
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
@@ -36,8 +37,8 @@ class AssignedPartition:
         self.buffer = buffer
         self.topic_partition: TopicPartition = buffer.topic_partition
         self.state = state
-        self.end = OffsetSpec.LATEST
-        """The end of the log that RESET asks for."""
+        self.end: ResetTarget = OffsetSpec.LATEST
+        """The end of the log, or the time, that RESET asks for."""
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
         self.seen_version = UNKNOWN

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+from pyk.clients.consumer.positions.reset_policy import ResetTarget, TimeBack, time_to_ask
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import leaderless
 from pyk.clients.engine.responses import result_for_each
@@ -42,7 +43,7 @@ class OffsetLookup:
         return await self._find(self.ask_times, times, deadline)
 
     async def find_ends(
-        self, ends: Mapping[TopicPartition, OffsetSpec], deadline: float
+        self, ends: Mapping[TopicPartition, ResetTarget], deadline: float
     ) -> dict[TopicPartition, ListedOffset]:
         """Return the offset at an end of each log."""
         return await self._find(self.ask_ends, ends, deadline)
@@ -102,10 +103,17 @@ class OffsetLookup:
         return await self._ask_leaders(times, ask_node)
 
     async def ask_ends(
-        self, ends: Mapping[TopicPartition, OffsetSpec]
+        self, ends: Mapping[TopicPartition, ResetTarget]
     ) -> dict[TopicPartition, ListedOffset | KafkaError]:
-        """Return an offset or an error for each partition, asking each leader once."""
-        answers = await self.ask_times(ends)
+        """Return an offset or an error for each partition, asking each leader once.
+
+        Leaders that have no record since a :class:`TimeBack` are asked for their end as well.
+        """
+        now_ms = self._client.clock.time_ms()
+        answers = await self.ask_times({p: time_to_ask(end, now_ms) for p, end in ends.items()})
+        old = {p for p, end in ends.items() if answers[p] is None and isinstance(end, TimeBack)}
+        if old:
+            answers.update(await self.ask_times(dict.fromkeys(old, OffsetSpec.LATEST)))
         return {
             partition: MalformedResponseError(f"the leader of {partition} named no end of its log")
             if answer is None

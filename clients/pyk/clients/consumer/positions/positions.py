@@ -31,6 +31,7 @@ from pyk.clients.consumer.positions.position_errors import (
     truncated_error,
     unstable_error,
 )
+from pyk.clients.consumer.positions.reset_policy import ResetTarget, reset_policy
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
@@ -49,8 +50,6 @@ log = logging.getLogger(__name__)
 
 # How often to ask a leader again that is in an older epoch than the records: metadata lags.
 OLD_LEADER_TRIES = 5
-
-POLICIES = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
 
 @attrs.frozen
@@ -76,7 +75,7 @@ class Positions:
         chance: Callable[[], float],
     ) -> None:
         self._writer = writer
-        self._policy = POLICIES.get(auto_offset_reset)
+        self._policy = reset_policy(auto_offset_reset)
         self._backoff = backoff
         self._chance = chance
         self.saved = SavedPositions()
@@ -267,7 +266,7 @@ class Positions:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _reset_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
+    def _reset_to(self, assigned: AssignedPartition, end: ResetTarget) -> None:
         self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
         assigned.state = PositionState.RESET
         assigned.end = end
@@ -296,7 +295,7 @@ class Positions:
         reason: str,
         offset: int | None = None,
     ) -> None:
-        """Ask for the end that ``auto_offset_reset`` names, or fail if it is ``none``."""
+        """Ask for the offset that ``auto_offset_reset`` names, or fail if it is ``none``."""
         topic, partition = assigned.topic_partition
         if self._policy is not None:
             self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
