@@ -13,7 +13,14 @@ from pyk.clients import Admin, Consumer, Producer, TopicPartition
 from support.brokers import Kafka, make_topic
 from support.real_time import eventually
 
-STRATEGIES = ["range", "roundrobin", "cooperative-sticky"]
+KINDS: list[dict[str, object]] = [
+    {"partition_assignment_strategy": ["range"]},
+    {"partition_assignment_strategy": ["roundrobin"]},
+    {"partition_assignment_strategy": ["cooperative-sticky"]},
+    {"group_protocol": "consumer", "group_remote_assignor": "uniform"},
+    {"group_protocol": "consumer", "group_remote_assignor": "range"},
+]
+of_every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda kind: str([*kind.values()][-1]))
 
 
 class Member:
@@ -62,12 +69,11 @@ def produce(kafka: Kafka, topic: str, numbers: range) -> None:
             producer.send(topic, b"%d" % n)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@of_every_kind
 def test_a_group_shares_the_partitions_and_each_record_is_read_once(
-    kafka: Kafka, group: str, strategy: str
+    kafka: Kafka, group: str, config: dict[str, object]
 ) -> None:
     topic = make_topic(kafka, "shared", partitions=6)
-    config = {"partition_assignment_strategy": [strategy]}
 
     with members(2, kafka.bootstrap, topic, group, **config) as (first, second):
         eventually(lambda: len(first.assignment) == len(second.assignment) == 3)
@@ -78,13 +84,12 @@ def test_a_group_shares_the_partitions_and_each_record_is_read_once(
     assert Counter(first.values + second.values) == Counter(b"%d" % n for n in range(600))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@of_every_kind
 def test_no_record_is_lost_or_read_twice_while_members_join_and_leave(
-    kafka: Kafka, group: str, strategy: str
+    kafka: Kafka, group: str, config: dict[str, object]
 ) -> None:
     topic = make_topic(kafka, "moving", partitions=6)
     arguments = (kafka.bootstrap, topic, group)
-    config = {"partition_assignment_strategy": [strategy]}
 
     with members(2, *arguments, **config) as (first, second):
         eventually(lambda: len(first.assignment) == len(second.assignment) == 3)

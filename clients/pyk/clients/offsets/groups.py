@@ -48,6 +48,8 @@ class Identity:
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+    has_member_epoch: bool = False
+    """Whether the generation is a member epoch (KIP-848), which coordinators check at reads too."""
 
 
 OUTSIDER = Identity()
@@ -95,6 +97,7 @@ def offset_fetch_request(
     version: int,
     *,
     require_stable: bool,
+    identity: Identity = OUTSIDER,
 ) -> OffsetFetchRequest:
     """Return the request for the offsets that a group committed: for ``partitions``, or for all.
 
@@ -111,6 +114,8 @@ def offset_fetch_request(
     group = OffsetFetchRequestGroup(
         group_id=group_id, topics=_topics_to_fetch(topics, OffsetFetchRequestTopics)
     )
+    if identity.has_member_epoch:
+        group.member_id, group.member_epoch = identity.member_id, identity.generation_id
     return OffsetFetchRequest(groups=[group], require_stable=require_stable)
 
 

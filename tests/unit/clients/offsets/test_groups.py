@@ -6,6 +6,7 @@ import pytest
 
 from pyk.clients.errors import GroupAuthorizationFailedError, KafkaError, NotCoordinatorError
 from pyk.clients.offsets import (
+    OUTSIDER,
     Identity,
     committed_offsets,
     deleted_offsets,
@@ -97,6 +98,23 @@ def test_committed_offsets_are_asked_for_by_topic(version: int) -> None:
         ("b", [0]),
     ]
     assert request.require_stable
+
+
+@pytest.mark.parametrize(
+    ("identity", "asked_as"),
+    [
+        (Identity(3, "me", has_member_epoch=True), ("me", 3)),
+        (Identity(3, "me"), (None, -1)),
+        (OUTSIDER, (None, -1)),
+    ],
+)
+def test_only_members_with_an_epoch_are_checked_at_reads(
+    identity: Identity, asked_as: tuple[str | None, int]
+) -> None:
+    request = offset_fetch_request("g", [A0], 9, require_stable=False, identity=identity)
+
+    (group,) = request.groups
+    assert (group.member_id, group.member_epoch) == asked_as
 
 
 @pytest.mark.parametrize("version", [6, 9])

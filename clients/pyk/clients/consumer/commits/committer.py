@@ -24,6 +24,8 @@ from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
+    StaleMemberEpochError,
+    UnknownMemberIdError,
     UnknownTopicOrPartitionError,
     UnstableOffsetCommitError,
 )
@@ -33,6 +35,7 @@ from pyk.clients.offsets import (
     FIRST_FETCH_VERSION,
     LAST_COMMIT_VERSION,
     LAST_FETCH_VERSION,
+    OUTSIDER,
     Identity,
     committed_offsets,
     fetched_offsets,
@@ -208,10 +211,15 @@ class Committer:
         self, partitions: list[TopicPartition], deadline: float, is_stable_required: bool = False
     ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
         is_stable = self._require_stable or is_stable_required
+        identity = self._identity() or OUTSIDER
         request = VersionedRequest(
             OffsetFetchRequest,
             lambda version: offset_fetch_request(
-                self._group_id, partitions, version, require_stable=is_stable
+                self._group_id,
+                partitions,
+                version,
+                require_stable=is_stable,
+                identity=identity,
             ),
         )
         node_id = await self._coordinator(deadline)
@@ -228,7 +236,7 @@ class Committer:
             )
         except KafkaError as error:
             self._forget_moved_coordinator(error)
-            raise
+            raise _retriable_at_reads(error) from None
         for answer in answers.values():
             if isinstance(answer, KafkaError):
                 self._forget_moved_coordinator(answer)
@@ -292,6 +300,16 @@ class _Tries:
         if is_stored_in_part or not all(error.definite for error in errors.values()):
             self.may_be_stored = True
         self.left = {p: offset for p, offset in self.left.items() if p in errors}
+
+
+def _retriable_at_reads(error: KafkaError) -> KafkaError:
+    """Return the error of a read, which may be tried again under another member epoch.
+
+    The next heartbeat brings it, or ends the membership: then anybody may read.
+    """
+    if isinstance(error, StaleMemberEpochError | UnknownMemberIdError):
+        error.retriable = True
+    return error
 
 
 def _is_unstable(answer: object) -> bool:

@@ -133,7 +133,10 @@ class ModernMembership:
             return Identity()
         if self.member_epoch == JOIN_EPOCH:
             return None
-        return Identity(self.member_epoch, self._options.member_id, self._options.group_instance_id)
+        options = self._options
+        return Identity(
+            self.member_epoch, options.member_id, options.group_instance_id, has_member_epoch=True
+        )
 
     @property
     def needs(self) -> MetadataNeeds:

@@ -39,7 +39,7 @@ def test_a_member_commits_under_its_epoch_once_it_has_one() -> None:
 
     member.stable()
 
-    assert member.membership.standing.identity == Identity(1, "me", "i")
+    assert member.membership.standing.identity == Identity(1, "me", "i", has_member_epoch=True)
     assert not member.membership.standing.is_joining
 
 
