@@ -10,10 +10,12 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+import attrs
+
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.login_threads import LoginThreads
 from pyk.clients.errors import UnsupportedVersionError
-from pyk.clients.security.exchange import Credentials, CredentialsError, Work
+from pyk.clients.security.exchange import Credentials, CredentialsError, Login, Work
 from pyk.clients.security.login import log_in
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
@@ -28,6 +30,15 @@ HANDSHAKE_VERSIONS = VersionRange(1, LAST_VERSION)
 NONCE_BYTES = 24
 
 
+@attrs.frozen
+class BegunLogin:
+    """A login of which nothing was sent yet."""
+
+    login: Login
+    step: Any = attrs.field(repr=False)
+    """Its first request."""
+
+
 class Authenticator:
     """Logs in with ``credentials`` on one connection after the other."""
 
@@ -40,56 +51,60 @@ class Authenticator:
     async def authenticate(
         self, connection: Connection, timeout: float, waits_here: Callable[[bool], None]
     ) -> None:
-        """Log in; again, if the connection has been logged in before.
+        """Log in within ``timeout`` seconds; raise as :meth:`begin` and :meth:`complete`."""
+        async with asyncio.timeout(timeout):
+            begun = await self.begin(connection, waits_here)
+            await self.complete(connection, begun, waits_here)
 
-        From the first request until the end, the connection is paused. ``timeout`` is in seconds
-        in all. ``waits_here`` is told when the login waits for work of the client itself, such as
-        fetching a token, and when it does not any more. Raises
-        :class:`AuthenticationError`, or what ended the connection.
+    async def begin(self, connection: Connection, waits_here: Callable[[bool], None]) -> BegunLogin:
+        """Do the work in front of the first request, such as fetching a token.
+
+        Nothing is sent: a session that the connection has goes on. ``waits_here`` is told when the
+        login waits for work of the client itself, and when it does not any more. Raises
+        :class:`AuthenticationError`.
         """
-        try:
-            async with asyncio.timeout(timeout):
-                asked_at, lifetime = await self._log_in(connection, waits_here)
-        finally:
-            connection.is_paused = False
-        connection.session_began(asked_at, lifetime, self._random.random())
-
-    async def _log_in(
-        self, connection: Connection, waits_here: Callable[[bool], None]
-    ) -> tuple[float, float]:
-        """Return when the last token was sent, and how many seconds the session holds, 0.0 if
-        there is no limit.
-
-        The session begins before the answer is here, which may be late: so count from the token.
-        """
-        asked_at = self._clock.now()
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
         login = log_in(self.credentials, nonce, str(connection.node), connection.node.host)
-        step: Any = next(login)
+        return BegunLogin(login, await self._worked(login, next(login), waits_here))
+
+    async def complete(
+        self, connection: Connection, begun: BegunLogin, waits_here: Callable[[bool], None]
+    ) -> None:
+        """Log in; again, if the connection has been logged in before.
+
+        From the first request until the end, the connection is paused. Raises
+        :class:`AuthenticationError`, or what ended the connection.
+        """
+        login, step, asked_at = begun.login, begun.step, self._clock.now()
         try:
-            while True:
-                if not isinstance(step, Work):
-                    asked_at = self._clock.now()
-                    step = login.send(await self._answer(connection, step))
-                    continue
-                waits_here(True)  # also after a timeout, to say who was waited for
-                try:
-                    outcome = await self._done(step)
-                except CredentialsError as error:
-                    step = login.throw(error)
-                else:
-                    step = login.send(outcome)
-                waits_here(False)
-        except StopIteration as end:
-            lifetime: float = end.value
+            while not isinstance(step, float):
+                asked_at = self._clock.now()
+                answer = await self._answer(connection, step)
+                step = await self._worked(login, _next_step(login, answer), waits_here)
+        finally:
+            connection.is_paused = False
         log.debug(
             "Logged in to %s with %s for %s",
             connection.node,
             self.credentials.mechanism,
-            f"{lifetime:g} s" if lifetime else "as long as the connection lasts",
+            f"{step:g} s" if step else "as long as the connection lasts",
         )
-        return asked_at, lifetime
+        # The session begins before the answer is here, which may be late: so count from the token.
+        connection.session_began(asked_at, step, self._random.random())
+
+    async def _worked(self, login: Login, step: Any, waits_here: Callable[[bool], None]) -> Any:
+        """Return the next request of a login, or how it ends, once its work is done."""
+        while isinstance(step, Work):
+            waits_here(True)  # also after a timeout, to say who was waited for
+            try:
+                outcome = await self._done(step)
+            except CredentialsError as error:
+                step = login.throw(error)
+            else:
+                step = _next_step(login, outcome)
+            waits_here(False)
+        return step
 
     async def _answer(self, connection: Connection, request: Message) -> Any:
         """Return the response to a request of the login, which goes before all that waits."""
@@ -110,3 +125,11 @@ class Authenticator:
     async def _done(self, work: Work) -> Any:
         outcome = await self._threads.call(work.function) if work.is_long else work.function()
         return await outcome if inspect.isawaitable(outcome) else outcome
+
+
+def _next_step(login: Login, outcome: Any) -> Any:
+    """Return what a login wants done next; or, at its end, how many seconds the session holds."""
+    try:
+        return login.send(outcome)
+    except StopIteration as end:
+        return end.value

@@ -30,6 +30,7 @@ cdef class Connection:
     cdef readonly double throttled_until
     cdef readonly bint was_of_use
     cdef public double authenticate_at
+    cdef public double session_ends_at
     cdef public bint is_paused
     cdef public object on_first_response
     cdef public object on_end

@@ -150,6 +150,7 @@ class Connection:
         self.was_of_use = False
         self.authenticate_at = NEVER
         """When its session should be authenticated again (KIP-368)."""
+        self.session_ends_at = NEVER
         self.is_paused = False
         """Whether nothing may be written but a login."""
         self.on_first_response: Callable[[], None] | None = None
@@ -217,6 +218,7 @@ class Connection:
         part = EARLIEST_LOGIN + (LATEST_LOGIN - EARLIEST_LOGIN) * chance
         has_end = 0.0 < lifetime < LONGEST_SESSION
         self.authenticate_at = at + lifetime * part if has_end else NEVER
+        self.session_ends_at = at + lifetime if has_end else NEVER
 
     async def drain(self) -> None:
         """Wait until the broker has taken enough of what was written, or is gone."""

@@ -48,6 +48,9 @@ from pyk.runtime.supervisor import Supervisor
 log = logging.getLogger(__name__)
 
 WARNING_INTERVAL_SECONDS = 60.0
+# When to try again to log in on a connection, and the shortest rest of a session for that.
+LOGIN_RETRY_SECONDS = 10.0
+SHORTEST_REST_SECONDS = 1.0
 
 Lane = Literal["main", "fetch", "group"]
 
@@ -410,30 +413,54 @@ class NodeConnection:
         is lost if it fails. What was not written waits.
         """
         authenticator, config = self._shared.dialer.authenticator, self._shared.config
+        assert authenticator is not None
+        waits_here, begun = self.progress.waiting_here, None
         timeout_ms = min(config.request_timeout_ms, config.socket_connection_setup_timeout_ms)
         try:
-            if authenticator is not None:
-                await authenticator.authenticate(
-                    connection, timeout_ms / 1000, self.progress.waiting_here
-                )
+            async with asyncio.timeout(timeout_ms / 1000):
+                begun = await authenticator.begin(connection, waits_here)
+                await authenticator.complete(connection, begun, waits_here)
         except IllegalSaslStateError as error:
             # Brokers take a login once a second only: go on with a new connection.
             connection.close(error)
         except AuthenticationError as error:
-            self._shared.refusals.refused(self.node.node_id, error, self._now())
-            self._tell_unreachable(error)
-            self._fail_waiting(error)
-            connection.abort(error)
+            if begun is not None or not self._keeps_session(connection, error):
+                self._shared.refusals.refused(self.node.node_id, error, self._now())
+                self._tell_unreachable(error)
+                self._fail_waiting(error)
+                connection.abort(error)
         except (KafkaError, TimeoutError) as error:
-            silence = NO_PROOF if self.progress.waits_here else "no answer"
-            text = f"{self.node} did not let the client log in again: {error or silence}"
-            connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
+            if begun is not None or not self._keeps_session(connection, error):
+                silence = NO_PROOF if self.progress.waits_here else "no answer"
+                text = f"{self.node} did not let the client log in again: {error or silence}"
+                connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
         else:
             self._watch_session(connection)
         finally:
             self._logging_in = None
         if connection.is_open and self._connection is connection:
             self._proceed()
+
+    def _keeps_session(self, connection: Connection, error: Exception) -> bool:
+        """Return whether a session goes on, though there is nothing to log in with at the moment.
+
+        The broker was not told of the login, so requests are answered until the end of the session.
+        The next attempt is made before that.
+        """
+        now = self._now()
+        left = connection.session_ends_at - now
+        if left < SHORTEST_REST_SECONDS or not connection.is_open:
+            return False
+        log.warning(
+            "Cannot log in again to %s, whose session ends in %.0f s: %s",
+            self.node,
+            left,
+            str(error) or NO_PROOF,
+        )
+        connection.authenticate_at = now + min(LOGIN_RETRY_SECONDS, left / 2)
+        connection.is_paused = False
+        self._watch_session(connection)
+        return True
 
     def _level_of(self, reason: KafkaError | None, now: float) -> int:
         """Return at which level to log why a connection ended: what somebody has to mend, such as

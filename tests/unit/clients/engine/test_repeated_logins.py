@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections import defaultdict
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyk.clients.errors import (
     NetworkError,
     SaslAuthenticationFailedError,
 )
-from pyk.clients.security import Scram
+from pyk.clients.security import Oauth, Scram
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -36,14 +37,14 @@ class Guarded:
     def __init__(self, lifetime: float, latency: float = 0.02, **options: Any) -> None:
         self.cluster = ScriptedCluster(MemoryNetwork(latency=latency))
         self.broker = SaslBroker({"alice": "secret"}, session_lifetime_ms=int(lifetime * 1000))
+        self.broker.mechanisms.append("OAUTHBEARER")
         self.broker.serve(self.cluster)
-        self._options = options
+        self._options = {"auth": Scram("alice", "secret", "SCRAM-SHA-256"), **options}
 
     async def __aenter__(self) -> tuple[ScriptedCluster, SaslBroker, Client]:
         await self.cluster.__aenter__()
         self.client = make_client(
             self.cluster,
-            auth=Scram("alice", "secret", "SCRAM-SHA-256"),
             security_protocol="SASL_PLAINTEXT",
             **self._options,
         )
@@ -207,3 +208,70 @@ async def test_a_client_can_be_closed_in_the_middle_of_a_login() -> None:
 
         with pytest.raises(KafkaError):
             await waiting
+
+
+class Tokens:
+    """A function for tokens that fails, or does not return, as long as that is wanted."""
+
+    def __init__(self) -> None:
+        self.calls: list[float] = []
+        self.failing = False
+        self.hanging = False
+
+    async def token(self) -> str:
+        self.calls.append(current_clock().now())
+        if self.hanging:
+            await asyncio.sleep(1000)
+        if self.failing:
+            raise OSError("the provider is down")
+        return "secret"
+
+
+@pytest.mark.parametrize("trouble", ["failing", "hanging"])
+def test_a_token_that_is_missing_for_a_while_costs_nothing_while_the_session_goes_on(
+    trouble: str,
+) -> None:
+    @virtual_time
+    async def run() -> None:
+        tokens = Tokens()
+        auth = Oauth(tokens.token)
+        async with Guarded(1000, latency=0.5, auth=auth) as (cluster, broker, client):
+            loading = asyncio.ensure_future(load(client, 1500))
+            await asyncio.sleep(800)
+            setattr(tokens, trouble, True)
+            await asyncio.sleep(175)
+            setattr(tokens, trouble, False)
+
+            assert await loading > 5_000
+            assert cluster.connection_counts[1] == 1
+            assert len(broker.logins) == 2
+
+    run()
+
+
+@virtual_time
+async def test_a_token_that_is_missing_at_the_end_of_the_session_is_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tokens = Tokens()
+    async with Guarded(100, latency=0.1, auth=Oauth(tokens.token)) as (_, _, client):
+        tokens.failing = True
+        with pytest.raises(SaslAuthenticationFailedError, match="raised OSError"):
+            await load(client, 200)
+
+        again = tokens.calls[1:]
+        assert 98 < current_clock().now() < 100
+        assert min(two - one for one, two in itertools.pairwise(again)) > 0.5
+        assert 2 <= len(again) <= 10
+    assert "whose session ends in" in caplog.text
+
+
+@virtual_time
+async def test_an_idle_connection_goes_on_with_its_session_if_there_is_no_token() -> None:
+    tokens = Tokens()
+    async with Guarded(lifetime=1000, auth=Oauth(tokens.token)) as (cluster, _, client):
+        tokens.failing = True
+        await asyncio.sleep(960)
+
+        assert await ask(client)
+        assert cluster.connection_counts[1] == 1
