@@ -6,7 +6,7 @@ import asyncio
 import errno
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -127,15 +127,26 @@ def _parse_config(text: str) -> tuple[str, str]:
 
 
 async def _serve(cluster: AsyncCluster, client_properties: str | None) -> None:
-    stopped = asyncio.Event()
+    """Run a cluster until a signal stops it, also while it starts."""
     loop = asyncio.get_running_loop()
+    serving = loop.create_task(_run(cluster, client_properties))
+
+    def stop() -> None:
+        if not serving.cancelling():  # a second signal must not interrupt a clean stop
+            serving.cancel()
+
     for each in _stop_signals():
-        loop.add_signal_handler(each, stopped.set)
+        loop.add_signal_handler(each, stop)
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+async def _run(cluster: AsyncCluster, client_properties: str | None) -> None:
     async with cluster:
         if client_properties is not None:
             _tell_clients(cluster, client_properties)
         click.echo(f"READY {cluster.bootstrap}")
-        await stopped.wait()
+        await asyncio.Event().wait()
 
 
 def _users(given: tuple[str, ...]) -> dict[str, str] | None:

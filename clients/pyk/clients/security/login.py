@@ -30,12 +30,14 @@ from pyk.clients.security.exchange import Credentials, CredentialsError, Login, 
 from pyk.protocol.errors import EncodeError, ErrorCode
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from pyk.protocol.sasl import OAuthBearerResponse, SaslTokenError
+from pyk.protocol.sasl.json_web_tokens import json_object
 from pyk.runtime.secret import HIDDEN, Secret
 
 E = TypeVar("E", bound=AuthenticationError)
 
 NO_REASON = "it gives no reason"
 MOST_SAID = 500
+AWS_SECRETS = ("x-amz-signature", "x-amz-security-token")
 MOST_MECHANISMS = 20
 
 
@@ -48,6 +50,7 @@ def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") ->
     """
     exchange = credentials.exchange(nonce, host)
     outcome, lifetime_ms, has_shaken_hands = None, 0, False
+    sent: list[Any] = []
     while True:
         try:
             step = exchange.send(outcome)
@@ -65,9 +68,10 @@ def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") ->
             response = yield SaslHandshakeRequest(mechanism=credentials.mechanism)
             _check_mechanism(credentials, response, server)
             has_shaken_hands = True
+        sent.append(step)
         outcome = yield step
         lifetime_ms = outcome.session_lifetime_ms
-        _check_answer(credentials, step, outcome, server)
+        _check_answer(credentials, sent, outcome, server)
 
 
 def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:
@@ -94,11 +98,11 @@ def _check_mechanism(credentials: Credentials, response: Any, server: str) -> No
     )
 
 
-def _check_answer(credentials: Credentials, request: Any, response: Any, server: str) -> None:
+def _check_answer(credentials: Credentials, sent: list[Any], response: Any, server: str) -> None:
     if response.error_code == ErrorCode.NONE:
         return
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
-    said = _printable(_hiding(credentials, request, response.error_message or NO_REASON))
+    said = _printable(_hiding(credentials, sent, response.error_message or NO_REASON))
     name = "" if response.error_code == code else f"{error_for(response.error_code)}: "
     raise _refused(credentials, server, f"{name}{said}")
 
@@ -127,15 +131,25 @@ def _with_facts(error: E, credentials: Credentials) -> E:
     return error
 
 
-def _hiding(credentials: Credentials, request: Any, text: str) -> str:
-    """Return what a peer said without password and token, which it may repeat."""
+def _hiding(credentials: Credentials, sent: list[Any], text: str) -> str:
+    """Return what a peer said without passwords and tokens, which it may repeat."""
     password = getattr(credentials, "password", None)
     if isinstance(password, Secret) and password:
         return text.replace(password.reveal(), HIDDEN)
-    if credentials.mechanism == "OAUTHBEARER":
-        with contextlib.suppress(SaslTokenError):  # the last message has none
-            return text.replace(OAuthBearerResponse.decode(request.auth_bytes).token, HIDDEN)
+    for request in sent:
+        for secret in _secrets_in(request.auth_bytes):
+            text = text.replace(secret, HIDDEN)
     return text
+
+
+def _secrets_in(token: bytes) -> list[str]:
+    """Return the bearer token, or what signs a request of AWS, in what a client has sent."""
+    with contextlib.suppress(SaslTokenError):
+        return [OAuthBearerResponse.decode(token).token]
+    with contextlib.suppress(SaslTokenError):
+        found = map(json_object(token).get, AWS_SECRETS)
+        return [secret for secret in found if isinstance(secret, str) and secret]
+    return []
 
 
 def _printable(text: str) -> str:

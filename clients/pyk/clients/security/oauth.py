@@ -14,7 +14,7 @@ from pyk.clients.security.exchange import CredentialsError, Exchange, Work
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse
-from pyk.runtime.secret import Secret, secret_of
+from pyk.runtime.secret import HIDDEN, Secret, secret_of
 
 FUNCTION = "the function for tokens"
 
@@ -76,7 +76,8 @@ class Oauth:
             failure = OAuthBearerFailure.decode(response.auth_bytes)
             # The broker now fails the login with an error of its own, which says more.
             yield SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN)
-            raise CredentialsError(f"the broker does not take the token: {failure.status}")
+            said = failure.status.replace(token.reveal(), HIDDEN)
+            raise CredentialsError(f"the broker does not take the token: {said}")
 
     def _called(self, function: Callable[[], Any]) -> Any:
         with without_secrets(FUNCTION, CredentialsError):
