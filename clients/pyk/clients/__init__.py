@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     )
     from pyk.clients.errors import *  # noqa: F403
     from pyk.clients.offsets import ConsumerGroupMetadata
+    from pyk.clients.processing import Attempt, current_attempt
     from pyk.clients.producer import (
         AsyncProducer,
         BatchDelivery,
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
         "AsyncConsumer",
         "AsyncProducer",
         "AsyncTopicTables",
+        "Attempt",
         "BatchDelivery",
         "ClientCredentials",
         "ClientQuotaAlteration",
@@ -207,6 +209,7 @@ if TYPE_CHECKING:
         "UserScramCredentialUpsertion",
         "UserScramCredentialsDescription",
         "aread",
+        "current_attempt",
         "read",
     ]
     __all__ += errors.__all__
@@ -226,6 +229,7 @@ _HOMES = {
     "AsyncConsumer": "consumer",
     "AsyncProducer": "producer",
     "AsyncTopicTables": "reading",
+    "Attempt": "processing",
     "BatchDelivery": "producer",
     "ClientCredentials": "security",
     "ClientQuotaAlteration": "admin",
@@ -305,6 +309,7 @@ _HOMES = {
     "UserScramCredentialUpsertion": "admin",
     "UserScramCredentialsDescription": "admin",
     "aread": "reading",
+    "current_attempt": "processing",
     "read": "reading",
 }
 

@@ -57,6 +57,11 @@ class FetchReader:
         # The partitions that the last poll read.
         self._handed: list[PartitionBuffer] = []
 
+    def deserialize(self, is_wanted: bool) -> None:
+        """Set whether the deserializers are called; otherwise :meth:`take` leaves that to its
+        caller."""
+        self._deserializes = is_wanted and self._deserializers is not None
+
     # -- one record at a time ----------------------------------------------------------------------
 
     def next_record(self) -> Any | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import Protocol
 
 import attrs
 
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.errors import (
     CommitFailedError,
     CoordinatorNotAvailableError,
@@ -89,6 +91,14 @@ class Finished:
     version: int
 
 
+class HandledOffsets(Protocol):
+    """Tells what ``process()`` has not finished yet of the records that were handed out."""
+
+    def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
+        """Return the first unfinished offset and a note, None if all of a partition is finished."""
+        ...
+
+
 class AutoCommit:
     """Decides when to commit, and which finished offsets are new. ``interval`` is in seconds.
 
@@ -101,6 +111,8 @@ class AutoCommit:
         self._interval = interval
         self._committed: dict[TopicPartition, tuple[int, int]] = {}
         """Offset and version."""
+        self._notes: dict[TopicPartition, str] = {}
+        """The notes beside them, where there are any."""
         self.due_at = now + interval
 
     def news(self, finished: Mapping[TopicPartition, Finished]) -> dict[TopicPartition, Finished]:
@@ -109,6 +121,8 @@ class AutoCommit:
 
     def _is_news(self, partition: TopicPartition, finished: Finished) -> bool:
         offset, version = self._committed.get(partition, (-1, -1))
+        if finished.offset.metadata not in ("", self._notes.get(partition)):
+            return finished.version != version or finished.offset.offset >= offset
         if finished.version != version:
             return finished.offset.offset != offset
         return finished.offset.offset > offset
@@ -122,18 +136,25 @@ class AutoCommit:
         offset, committed_version = self._committed.get(partition, (-1, -1))
         return offset if committed_version == version else None
 
+    def last_stored(self, partition: TopicPartition) -> OffsetAndMetadata:
+        """Return what is known to be committed, offset -1 if nothing."""
+        offset, _ = self._committed.get(partition, (-1, -1))
+        return OffsetAndMetadata(offset, self._notes.get(partition, ""))
+
     def began(self, now: float) -> None:
         self.due_at = now + self._interval
 
-    def stored(self, partition: TopicPartition, offset: int, version: int) -> None:
+    def stored(self, partition: TopicPartition, offset: int, version: int, note: str = "") -> None:
         """Record what is committed, by auto-commit or by the application, and the position's
         version."""
         self._committed[partition] = (offset, version)
+        self._notes[partition] = note
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget what is committed, because other members commit these partitions now."""
         for partition in partitions:
             self._committed.pop(partition, None)
+            self._notes.pop(partition, None)
 
 
 # Seconds until a wait for a transaction is worth a warning, and between two warnings.

@@ -132,6 +132,40 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         self._reader.is_under_way = False
         return taken
 
+    def process(
+        self,
+        handler: Callable[[ConsumerRecord[K, V]], object],
+        *,
+        concurrency: int = 16,
+        ordering: str = "partition",
+        deadline: float | None = None,
+    ) -> None:
+        """Call ``handler`` with each record, many side by side; commit what is finished in order.
+
+        Returns once the consumer is closed; after :meth:`wakeup` once the handlers that run are
+        done. At most ``concurrency`` handlers run at once, each in a thread of its own.
+        ``ordering`` is what they keep in order: the records of a "partition", those of a "key" (a
+        record without one has no order), or "none". ``deadline`` is how many seconds a call of the
+        handler may take: afterwards a task is cancelled, a thread is told by
+        :func:`current_attempt`.
+
+        Offsets are committed up to the first record that is not finished, whatever
+        ``enable_auto_commit`` says, every ``auto_commit_interval_ms``; what is finished behind it
+        is noted in the commit, so that a restart does not repeat it. A partition with enough
+        records waiting is paused. When the group takes partitions away, their handlers may finish
+        for most of ``max_poll_interval_ms``; then they are cancelled in the same way.
+
+        The error of a handler ends the call and is raised, after the others were given time to
+        finish; its record is read again.
+        """
+        from pyk.clients.processing.options import HandlerOptions
+        from pyk.clients.processing.thread_driver import ThreadRunner
+
+        options = HandlerOptions.checked(
+            handler, concurrency=concurrency, ordering=ordering, deadline=deadline
+        )
+        ThreadRunner(self, options).run()
+
     # -- how it waits, and who may use it ----------------------------------------------------------
 
     def _begin(self) -> None:

@@ -12,7 +12,7 @@ import random as randomness
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, Generic, Self, TypeVar, Unpack
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
@@ -25,6 +25,7 @@ from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.faces.steps import Steps, TellListener, on_loop
 from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
+from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.offsets import ConsumerGroupMetadata, TransactionReads
@@ -34,6 +35,14 @@ from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
 R = TypeVar("R")
+
+
+class HandlersOfProcess(Protocol):
+    """The handlers that :meth:`Consumer.process` runs, as rebalances see them."""
+
+    async def release(self, event: ApplicationEvent) -> None:
+        """Stop the handlers of partitions that go; on the consumer's event loop."""
+        ...
 
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
@@ -48,6 +57,8 @@ class ConsumerFace(Generic[K, V]):
     _taker: Any
     """The thread or task that polled last."""
     _is_awaited = False
+    _handlers: HandlersOfProcess | None = None
+    """The handlers of :meth:`process`, while it runs."""
 
     def __init__(
         self,
@@ -146,6 +157,8 @@ class ConsumerFace(Generic[K, V]):
         events = self._core.events
         while (event := (yield from on_loop(events.begin, deadline))) is not None:
             try:
+                if self._handlers is not None:
+                    yield from on_loop(self._handlers.release, event)
                 yield TellListener(event)
             finally:
                 yield from on_loop(events.finish, event)

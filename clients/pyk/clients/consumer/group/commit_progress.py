@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
+from pyk.clients.consumer.commits.commits import AutoCommit, Finished, HandledOffsets, Offsets
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -26,6 +26,8 @@ class CommitProgress:
         self._partitions = partitions
         self._buffer = buffer
         self._auto_commit = auto_commit
+        self.handled: HandledOffsets | None = None
+        """What ``process()`` knows of the records that it was handed, while it runs."""
 
     def finished(
         self, partitions: Collection[TopicPartition] | None = None
@@ -40,8 +42,14 @@ class CommitProgress:
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
                     target = OffsetAndMetadata(offset, "", known_epoch)
+                    # Asked after the buffer: what that calls finished is known to the handlers.
+                    target = self._unfinished(assigned) or target
                     found[partition] = Finished(target, assigned.version)
         return found
+
+    def _unfinished(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
+        """Return where ``process()`` would go on after a restart, None if all is finished."""
+        return None if self.handled is None else self.handled.restart_at(assigned.buffer.assignment)
 
     def news(
         self, partitions: Collection[TopicPartition] | None = None
@@ -68,11 +76,17 @@ class CommitProgress:
         committed = self._auto_commit.committed_at(assigned.topic_partition, assigned.version)
         return assigned.buffer.begun if committed is None else committed
 
+    def begun_with(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
+        """Return the committed offset, and its note, if reading began there; otherwise None."""
+        committed = self._auto_commit.last_stored(assigned.topic_partition)
+        return committed if committed.offset == assigned.buffer.begun else None
+
     def stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
         """Record committed offsets, and the versions of the positions that they come from."""
         for partition, version in versions.items():
             if partition in self._partitions:
-                self._auto_commit.stored(partition, offsets[partition].offset, version)
+                stored = offsets[partition]
+                self._auto_commit.stored(partition, stored.offset, version, stored.metadata)
 
     def forget(self, partitions: Collection[TopicPartition]) -> None:
         """Forget the committed offsets of partitions that other members may commit now."""

@@ -101,6 +101,11 @@ class GroupCommits:
         if finished:
             await self._commit(finished, self._owners(finished), deadline)
 
+    @property
+    def commits_by_itself(self) -> bool:
+        """Whether finished offsets are committed without a call: always under ``process()``."""
+        return self._config.enable_auto_commit or self.progress.handled is not None
+
     async def commit_finished(
         self, partitions: Collection[TopicPartition] | None, deadline: float | None = None
     ) -> None:
@@ -108,7 +113,7 @@ class GroupCommits:
 
         Without a deadline it takes no longer than a request may.
         """
-        if not self._config.enable_auto_commit:
+        if not self.commits_by_itself:
             return
         finished = self.progress.news(partitions)
         if finished:
@@ -117,7 +122,7 @@ class GroupCommits:
 
     def commit_before_dropping(self, partitions: Collection[TopicPartition]) -> None:
         """Commit in the background what is finished of partitions that are about to be dropped."""
-        if not self._config.enable_auto_commit:
+        if not self.commits_by_itself:
             return
         finished = self.progress.news(partitions)
         if finished:

@@ -1,0 +1,151 @@
+"""Run handlers in tasks: ``AsyncConsumer.process``.
+
+A worker is a task that runs one job after the other until none is ready. There are at most as many
+as may run at once, and a busy consumer creates no task for a record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from pyk.clients.consumer.buffer.fetch_buffer import WAKEUP
+from pyk.clients.errors import ClosedError, WakeupError
+from pyk.clients.processing.attempt import RUNNING, Attempt
+from pyk.clients.processing.calls import note_origin, overdue
+from pyk.clients.processing.jobs import Job, Jobs
+from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.wording import counted
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.faces.async_consumer import AsyncConsumer
+
+log = logging.getLogger(__name__)
+
+# A worker whose handlers never wait lets other tasks run after so many records.
+TURN = 64
+
+
+class TaskRunner:
+    """Runs the handlers of one ``process()`` in tasks of the consumer's event loop."""
+
+    def __init__(self, consumer: AsyncConsumer[Any, Any], options: HandlerOptions) -> None:
+        self._consumer = consumer
+        self._core = consumer._core
+        self._options = options
+        self._jobs = Jobs(options.ordering, options.concurrency)
+        self._session = HandlerSession(self._core, self._jobs, self, contextlib.nullcontext())
+        self._workers: set[asyncio.Task[None]] = set()
+        self._failure: BaseException | None = None
+
+    async def run(self) -> None:
+        """Handle records until the consumer is closed or woken up, or a handler fails."""
+        await self._session.begin()
+        self._consumer._handlers = self._session
+        patience = 0.0
+        try:
+            patience = await self._read()
+        finally:
+            self._jobs.is_stopping = True
+            await self._stop_workers(patience)
+            self._consumer._handlers = None
+            await self._session.end(patience or LAST_SECONDS)
+        if self._failure is not None:
+            self._core.buffer.clear_attention(WAKEUP)
+            raise self._failure
+
+    async def _read(self) -> float:
+        """Read until there is a reason to end; return how many seconds handlers may still take."""
+        limit = self._core.limits.poll_records(None)
+        try:
+            while True:
+                spans, _ = await self._consumer._take(limit, None)
+                self._core.reader.is_under_way = False
+                self._session.follow_pauses(self._session.add(spans))
+                self._start_workers()
+        except ClosedError:
+            return 0.0
+        except WakeupError:
+            return self._session.patience
+        except Exception as error:
+            self._failure = self._failure or error
+            return self._session.patience
+
+    # -- workers -----------------------------------------------------------------------------------
+
+    def _start_workers(self) -> None:
+        room = self._options.concurrency - len(self._workers)
+        for _ in range(min(room, self._jobs.ready_count)):
+            worker = asyncio.create_task(self._work(), name="handle records")
+            self._workers.add(worker)
+            worker.add_done_callback(self._worker_ended)
+
+    def _worker_ended(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        error = None if worker.cancelled() else worker.exception()
+        if error is not None:
+            self._failure = self._failure or error
+            self._jobs.is_stopping = True
+            self._core.buffer.call_attention(WAKEUP)
+        self._start_workers()
+
+    async def _work(self) -> None:
+        jobs, worker, count = self._jobs, asyncio.current_task(), 0
+        now = self._core.client.clock.now
+        while (job := jobs.next()) is not None:
+            partition = job.partition
+            job.worker = worker
+            job.attempts += 1
+            RUNNING.set(Attempt(job, now, None))
+            try:
+                await self._call_handler(job)
+            except Exception as error:
+                note_origin(error, job)
+                raise
+            finally:
+                partition.running.discard(job)
+                if partition.is_closing:
+                    self._session.job_stopped()
+            if jobs.finish(job):
+                self._session.follow_pauses((partition,))
+            count += 1
+            if count % TURN == 0:
+                await asyncio.sleep(0)
+
+    async def _call_handler(self, job: Job) -> None:
+        record = self._session.record_of(job)
+        seconds = self._options.deadline
+        if seconds is None:
+            waiting = self._options.handler(record)
+            if waiting is not None:
+                await waiting
+            return
+        try:
+            async with asyncio.timeout(seconds) as scope:
+                waiting = self._options.handler(record)
+                if waiting is not None:
+                    await waiting
+        except TimeoutError as error:
+            if scope.expired():
+                raise overdue(seconds) from error
+            raise
+
+    def cancel(self, jobs: Collection[Job]) -> None:
+        """Cancel the tasks in which jobs run."""
+        for job in jobs:
+            job.worker.cancel()
+
+    async def _stop_workers(self, patience: float) -> None:
+        """Let the workers finish what they are at for so many seconds, then cancel them."""
+        if self._workers and patience:
+            await asyncio.wait(self._workers, timeout=patience)
+        for worker in self._workers:
+            worker.cancel()
+        if self._workers:
+            await asyncio.wait(self._workers, timeout=LAST_SECONDS)
+        if self._workers:
+            log.error("%s did not end when cancelled", counted(len(self._workers), "handler"))

@@ -1,0 +1,51 @@
+"""Let a handler ask about the call that it is in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from pyk.clients.errors import StateError
+from pyk.clients.processing.jobs import Job
+
+
+class Attempt:
+    """One call of a handler. Any thread may ask it."""
+
+    __slots__ = ("_deadline", "_job", "_now")
+
+    def __init__(self, job: Job, now: Callable[[], float], seconds: float | None) -> None:
+        self._job = job
+        self._now = now
+        self._deadline = None if seconds is None else now() + seconds
+
+    @property
+    def number(self) -> int:
+        """How often the handler was called with this record, this time included."""
+        return self._job.attempts
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the handler should return, because its result will not count.
+
+        That is so once the deadline is over or the group has taken the partition away, and while
+        the consumer ends.
+        """
+        if self._deadline is not None and self._now() > self._deadline:
+            return True
+        partition = self._job.partition
+        return partition.is_cancelled or partition.assignment.is_lost
+
+
+RUNNING: ContextVar[Attempt] = ContextVar("the call of a handler that runs here")
+
+
+def current_attempt() -> Attempt:
+    """Return the call of a handler of ``process()`` that this thread or task is in.
+
+    Raises :class:`StateError` anywhere else.
+    """
+    attempt = RUNNING.get(None)
+    if attempt is None:
+        raise StateError("current_attempt() is for handlers of process(): nothing is handled here")
+    return attempt

@@ -1,0 +1,19 @@
+"""Describe calls of handlers that failed. Pure."""
+
+from __future__ import annotations
+
+from pyk.clients.errors import KafkaTimeoutError
+from pyk.clients.processing.jobs import Job
+
+
+def overdue(seconds: float) -> KafkaTimeoutError:
+    """Return the error for a handler that took longer than it may."""
+    return KafkaTimeoutError(f"the handler took longer than its deadline of {seconds:g} s")
+
+
+def note_origin(error: BaseException, job: Job) -> None:
+    """Note in the error of a handler which record it was about."""
+    error.add_note(
+        f"while handling the record of {job.partition.topic_partition} "
+        f"at offset {job.offset}, attempt {job.attempts}"
+    )

@@ -1,0 +1,245 @@
+"""Order the records that are handled, and tell which offsets are finished. Pure.
+
+A :class:`Job` is one record on its way through a handler. A job is *waiting* behind another one of
+its lane, *ready*, *running*, or *finished*. A lane is what must stay in order: a partition, or a
+key of a partition.
+
+::
+
+    add ──► waiting ──► ready ──► running ──► finished
+              │           ▲ a job of its lane finished
+              └───────────┘
+
+The jobs of a partition are kept in the order of their offsets until all before them are finished
+too. So the first one that is kept is the first offset that must not be committed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from enum import Enum
+from typing import Any
+
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.topic_partition import TopicPartition
+
+# How many records of a partition may be kept, at least, before it is paused.
+LEAST_QUEUE = 500
+# How many finished records may be kept behind one that is not: they are memory here, and are
+# handled again after a crash as far as the note in a commit cannot name them.
+MAX_AHEAD = 50_000
+
+
+class Ordering(Enum):
+    """What is handled in order: one record after the other."""
+
+    PARTITION = "partition"
+    KEY = "key"
+    """Records without a key have no order."""
+    NONE = "none"
+
+
+class Job:
+    """One record on its way through a handler."""
+
+    __slots__ = ("attempts", "is_finished", "lane", "offset", "partition", "record", "worker")
+
+    def __init__(self, record: Any, partition: PartitionJobs) -> None:
+        self.record = record
+        self.offset: int = record.offset
+        self.partition = partition
+        self.lane: object = None
+        self.attempts = 0
+        """How often the handler was called."""
+        self.worker: Any = None
+        """The task that runs it."""
+        self.is_finished = False
+
+
+class PartitionJobs:
+    """The jobs of one assigned partition."""
+
+    def __init__(
+        self, assignment: Assignment, limit: int, done: Collection[int] = frozenset()
+    ) -> None:
+        self.assignment = assignment
+        self.running: set[Job] = set()
+        self.is_paused = False
+        """Whether no more of this partition should be handed out."""
+        self.is_closing = False
+        """Whether no more of its jobs may begin."""
+        self.is_cancelled = False
+        """Whether those that run have to stop, because the partition goes or is gone."""
+        self._limit = limit
+        self._done = done
+        self._kept: deque[Job] = deque()
+        self._unfinished = 0
+        self._lanes: dict[object, deque[Job]] = {}
+        self._last_offset = -1
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.assignment.topic_partition
+
+    def follows(self, offset: int) -> bool:
+        """Return whether an offset comes after all that were added: False after a seek back."""
+        return offset > self._last_offset
+
+    def add(self, record: Any) -> Job | None:
+        """Keep a record as a job; return None if an earlier run has finished it."""
+        job = Job(record, self)
+        self._last_offset = job.offset
+        if job.offset in self._done:
+            if self._kept:
+                job.is_finished = True
+                self._kept.append(job)
+            return None
+        self._kept.append(job)
+        self._unfinished += 1
+        return job
+
+    def enter_lane(self, job: Job, lane: object) -> bool:
+        """Put a job in its lane; return whether it is the first there."""
+        job.lane = lane
+        waiting = self._lanes.get(lane)
+        if waiting is None:
+            self._lanes[lane] = _NOTHING
+            return True
+        if waiting is _NOTHING:
+            waiting = self._lanes[lane] = deque()
+        waiting.append(job)
+        return False
+
+    def leave_lane(self, job: Job) -> Job | None:
+        """Take a finished job out of its lane; return the next one there."""
+        waiting = self._lanes.get(job.lane)
+        if waiting:
+            return waiting.popleft()
+        self._lanes.pop(job.lane, None)
+        return None
+
+    def finish(self, job: Job) -> None:
+        """Record that a job is finished, and drop what need not be kept any more."""
+        job.is_finished = True
+        self._unfinished -= 1
+        kept = self._kept
+        while kept and kept[0].is_finished:
+            kept.popleft()
+        if kept:
+            job.record = None
+
+    def close(self) -> None:
+        """Begin no more of these jobs."""
+        self.is_closing = True
+        self._lanes.clear()
+
+    def update_pause(self) -> bool:
+        """Decide anew whether the partition is paused; return whether that has changed."""
+        kept, unfinished = len(self._kept), self._unfinished
+        was_paused = self.is_paused
+        if was_paused:
+            is_low = unfinished <= self._limit // 2 and kept <= MAX_AHEAD // 2
+            self.is_paused = not is_low
+        else:
+            self.is_paused = unfinished >= self._limit or kept >= MAX_AHEAD
+        return self.is_paused is not was_paused
+
+    @property
+    def first_unfinished(self) -> int | None:
+        """The offset of the first job that is not finished, None if all are."""
+        return self._kept[0].offset if self._kept else None
+
+    def finished_ahead(self) -> list[int]:
+        """Return the offsets that are finished behind the first unfinished one, in order."""
+        return [job.offset for job in self._kept if job.is_finished]
+
+
+_NOTHING: deque[Job] = deque()
+
+
+class Jobs:
+    """The jobs of all partitions of a consumer, and which is the next to run.
+
+    ``concurrency`` is how many may run at once.
+    """
+
+    def __init__(self, ordering: Ordering, concurrency: int) -> None:
+        self.is_stopping = False
+        """Whether no more jobs may begin."""
+        self._ordering = ordering
+        self._limit = max(LEAST_QUEUE, 2 * concurrency)
+        self._ready: deque[Job] = deque()
+        self._partitions: dict[Assignment, PartitionJobs] = {}
+
+    def __iter__(self) -> Iterator[PartitionJobs]:
+        return iter(list(self._partitions.values()))
+
+    def of(self, assignment: Assignment) -> PartitionJobs | None:
+        """Return the jobs of a partition, None if it had no record yet."""
+        return self._partitions.get(assignment)
+
+    def begin(self, assignment: Assignment, done: Collection[int] = frozenset()) -> PartitionJobs:
+        """Return new jobs of a partition, of which ``done`` are finished by an earlier run."""
+        former = self._partitions.get(assignment)
+        if former is not None:
+            former.close()
+        created = self._partitions[assignment] = PartitionJobs(assignment, self._limit, done)
+        return created
+
+    def add(self, partition: PartitionJobs, records: Iterable[Any]) -> None:
+        """Add records of a partition, in the order of their offsets."""
+        ordering, ready = self._ordering, self._ready
+        for record in records:
+            job = partition.add(record)
+            if job is None:
+                continue
+            if ordering is Ordering.PARTITION:
+                is_first = partition.enter_lane(job, None)
+            elif ordering is Ordering.KEY and record.key is not None:
+                is_first = partition.enter_lane(job, record.key)
+            else:
+                is_first = True
+            if is_first:
+                ready.append(job)
+
+    def next(self) -> Job | None:
+        """Take the next job that may run, None if there is none."""
+        while self._ready and not self.is_stopping:
+            job = self._ready.popleft()
+            if not job.partition.is_closing:
+                job.partition.running.add(job)
+                return job
+        return None
+
+    def finish(self, job: Job) -> bool:
+        """Record that a job is finished; return whether its partition has to be resumed.
+
+        A job that stops without being finished blocks its lane.
+        """
+        partition = job.partition
+        partition.finish(job)
+        if self._ordering is not Ordering.NONE and not partition.is_closing:
+            following = partition.leave_lane(job)
+            if following is not None:
+                self._ready.append(following)
+        return partition.is_paused and partition.update_pause()
+
+    @property
+    def ready_count(self) -> int:
+        """How many jobs could begin now, at most."""
+        return 0 if self.is_stopping else len(self._ready)
+
+    def close(self, topic_partitions: Collection[TopicPartition]) -> list[PartitionJobs]:
+        """Begin no more jobs of partitions, and return them."""
+        closing = [p for p in self if p.topic_partition in topic_partitions]
+        for partition in closing:
+            partition.close()
+        return closing
+
+    def forget(self, partitions: Iterable[PartitionJobs]) -> None:
+        """Forget partitions: what still runs of them does not count any more."""
+        for partition in partitions:
+            partition.is_cancelled = True
+            if self._partitions.get(partition.assignment) is partition:
+                del self._partitions[partition.assignment]

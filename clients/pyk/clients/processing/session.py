@@ -1,0 +1,215 @@
+"""Tie handlers to a consumer: what they get, what is paused, committed, and given back.
+
+Everything here is called on the consumer's event loop, except :meth:`HandlerSession.add`, which the
+thread or task that polls calls. What both touch is guarded by the lock of the driver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.consumer.records.deserializers import Deserializers
+from pyk.clients.processing.deserializing import deserialized
+from pyk.clients.processing.gaps import decode_finished, encode_finished
+from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
+from pyk.clients.topic_partition import OffsetAndMetadata
+from pyk.protocol.records import RecordIterator, RecordSpan
+
+log = logging.getLogger(__name__)
+
+# The part of its time in a rebalance that a member gives handlers of revoked partitions to finish.
+# The group waits for it for max_poll_interval_ms, of which a heartbeat interval may have passed
+# before it knows. After that the group goes on without it, and nothing can be committed.
+PATIENCE = 0.8
+# Seconds between two looks whether a partition that is waited for was lost.
+LOOK_INTERVAL = 0.1
+# Seconds that cancelled handlers have to end, and the last commit of a call that is cancelled.
+LAST_SECONDS = 5.0
+
+
+class Runner(Protocol):
+    """The driver that runs jobs, in tasks or in threads."""
+
+    def cancel(self, jobs: Collection[Job]) -> None:
+        """Make jobs stop as soon as possible; they are not finished."""
+        ...
+
+
+class HandlerSession:
+    """The jobs of one ``process()``, from the records of a consumer to its commits.
+
+    ``lock`` guards ``jobs``.
+    """
+
+    def __init__(
+        self, core: ConsumerCore, jobs: Jobs, runner: Runner, lock: AbstractContextManager[object]
+    ) -> None:
+        self._core = core
+        self._jobs = jobs
+        self._runner = runner
+        self._lock = lock
+        self._stopped = asyncio.Event()
+        config = core.config
+        self._deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
+        longest_ms = config.max_poll_interval_ms - config.heartbeat_interval_ms
+        self.patience = PATIENCE * max(longest_ms, 0) / 1000
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def add(self, spans: Iterable[RecordSpan]) -> list[PartitionJobs]:
+        """Add what a poll returned; return the partitions that have enough now."""
+        full = []
+        with self._lock:
+            for span in spans:
+                partition = self._partition_of(span)
+                self._jobs.add(partition, RecordIterator((span,)))
+                if not partition.is_paused and partition.update_pause():
+                    full.append(partition)
+        return full
+
+    def _partition_of(self, span: RecordSpan) -> PartitionJobs:
+        assignment = span.origin.owner
+        assert isinstance(assignment, Assignment)
+        known = self._jobs.of(assignment)
+        if known is not None and known.follows(span.first_offset):
+            return known
+        return self._jobs.begin(assignment, self._done_before(assignment))
+
+    def _done_before(self, assignment: Assignment) -> frozenset[int]:
+        """Return what the owner before has finished, as its last commit tells."""
+        assigned, group = self._assigned(assignment), self._core.group
+        if assigned is None or group is None:
+            return frozenset()
+        committed = group.progress.begun_with(assigned)
+        if committed is None:
+            return frozenset()
+        return decode_finished(committed.offset, committed.metadata)
+
+    def _assigned(self, assignment: Assignment) -> AssignedPartition | None:
+        """Return a partition if it is still assigned, without interruption."""
+        if self._core.is_closed:
+            return None
+        partitions, name = self._core.partitions, assignment.topic_partition
+        assigned = partitions[name] if name in partitions else None  # noqa: SIM401 (not a dict)
+        return assigned if assigned and assigned.buffer.assignment is assignment else None
+
+    def follow_pauses(self, partitions: Iterable[PartitionJobs]) -> None:
+        """Pause and resume partitions as their jobs want it now."""
+        for partition in partitions:
+            assigned = self._assigned(partition.assignment)
+            if assigned is None:
+                continue
+            if partition.is_paused:
+                self._core.position_calls.pause([partition.topic_partition])
+            else:
+                self._core.position_calls.resume([partition.topic_partition])
+
+    def record_of(self, job: Job) -> Any:
+        """Return the record of a job for its handler, deserialized."""
+        if not self._deserializers:
+            return job.record
+        return deserialized(job.record, self._deserializers)
+
+    # -- commits -----------------------------------------------------------------------------------
+
+    def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
+        """Return the first unfinished offset of a partition, and a note of what is finished
+        after it; None if all is finished."""
+        with self._lock:
+            partition = self._jobs.of(assignment)
+            offset = None if partition is None else partition.first_unfinished
+            if partition is None or offset is None:
+                return None
+            finished = partition.finished_ahead()
+        return OffsetAndMetadata(offset, encode_finished(offset, finished))
+
+    # -- rebalances --------------------------------------------------------------------------------
+
+    async def release(self, event: ApplicationEvent) -> None:
+        """Stop the handlers of partitions that go.
+
+        Those of revoked partitions may finish, as long as the group waits for this member; what
+        they finish is committed. Those of lost partitions are cancelled.
+        """
+        if isinstance(event, Assign):
+            return
+        with self._lock:
+            closing = self._jobs.close(event.partitions)
+        if not isinstance(event, Lose) and any(p.running for p in closing):
+            await self._wait(closing)
+            if self._core.group is not None:
+                await self._core.group.commits.commit_finished(event.partitions)
+        self._cancel(closing)
+
+    async def _wait(self, closing: list[PartitionJobs]) -> None:
+        now = self._core.client.clock.now
+        deadline = now() + self.patience
+        while any(p.running and not p.assignment.is_lost for p in closing):
+            left = deadline - now()
+            if left <= 0 or self._core.is_closed:
+                return
+            self._stopped.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, LOOK_INTERVAL)):
+                    await self._stopped.wait()
+
+    def _cancel(self, closing: list[PartitionJobs]) -> None:
+        with self._lock:
+            self._jobs.forget(closing)
+            running = [job for partition in closing for job in partition.running]
+        if running:
+            names = ", ".join(sorted({str(job.partition.topic_partition) for job in running}))
+            log.warning("Cancelled %d handlers of %s, which went away", len(running), names)
+            self._runner.cancel(running)
+
+    def job_stopped(self) -> None:
+        """Note that a job of a partition that closes does not run any more."""
+        self._stopped.set()
+
+    # -- beginning and end -------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Commit from now on what handlers have finished."""
+        await self._core.ready()
+        self._core.reader.deserialize(False)
+        if self._core.group is not None:
+            self._core.group.progress.handled = self
+
+    async def end(self, seconds: float) -> None:
+        """Commit what is finished, and let the rest be read again from where it begins.
+
+        The commit takes no longer than so many ``seconds``, or than a request may.
+        """
+        self._core.reader.deserialize(True)
+        group = self._core.group
+        if group is not None and not self._core.is_closed:
+            now, config = self._core.client.clock.now(), self._core.config
+            seconds = min(seconds, config.request_timeout_ms / 1000)
+            await group.commits.commit_finished(None, now + seconds)
+        with self._lock:
+            partitions = list(self._jobs)
+            self._jobs.forget(partitions)
+        for partition in partitions:
+            self._give_back(partition)
+        if group is not None:
+            group.progress.handled = None
+
+    def _give_back(self, partition: PartitionJobs) -> None:
+        assigned = self._assigned(partition.assignment)
+        if assigned is None:
+            return
+        name = partition.topic_partition
+        if partition.is_paused:
+            self._core.position_calls.resume([name])
+        unfinished = partition.first_unfinished
+        if unfinished is not None:
+            self._core.positions.seek(assigned, unfinished, -1)

@@ -1,0 +1,166 @@
+"""Run handlers in threads: ``Consumer.process``.
+
+The thread that calls ``process`` polls; worker threads take one job after the other. They are
+started as they are needed, and end with the call. A thread cannot be cancelled: its handler is
+told by :func:`current_attempt`, and what it finishes too late is not committed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from pyk.clients.consumer.buffer.fetch_buffer import WAKEUP
+from pyk.clients.errors import ClosedError, StateError, WakeupError
+from pyk.clients.processing.attempt import RUNNING, Attempt
+from pyk.clients.processing.calls import note_origin
+from pyk.clients.processing.jobs import Job, Jobs
+from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.wording import counted
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.faces.consumer import Consumer
+
+log = logging.getLogger(__name__)
+
+
+class ThreadRunner:
+    """Runs the handlers of one ``process()`` in threads.
+
+    ``_changed`` guards the jobs and the counts of workers; its waiters wait for jobs, or for the
+    end of workers.
+    """
+
+    def __init__(self, consumer: Consumer[Any, Any], options: HandlerOptions) -> None:
+        self._consumer = consumer
+        self._core = consumer._core
+        self._options = options
+        self._changed = threading.Condition()
+        self._jobs = Jobs(options.ordering, options.concurrency)
+        self._session = HandlerSession(self._core, self._jobs, self, self._changed)
+        self._workers = 0
+        self._idle_workers = 0
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Handle records until the consumer is closed or woken up, or a handler fails."""
+        call = self._consumer._thread.call
+        call(self._session.begin())
+        self._consumer._handlers = self._session
+        patience = 0.0
+        try:
+            patience = self._read()
+        finally:
+            self._stop_workers(patience)
+            self._consumer._handlers = None
+            if not self._core.is_closed:
+                call(self._session.end(patience or LAST_SECONDS))
+        if self._failure is not None:
+            self._core.buffer.clear_attention(WAKEUP)
+            raise self._failure
+
+    def _read(self) -> float:
+        """Read until there is a reason to end; return how many seconds handlers may still take."""
+        limit = self._core.limits.poll_records(None)
+        try:
+            while True:
+                spans, _ = self._consumer._take(limit, None)
+                self._core.reader.is_under_way = False
+                full = self._session.add(spans)
+                if full:
+                    self._consumer._now_on_loop(self._session.follow_pauses, full)
+                self._start_workers()
+        except ClosedError:
+            return 0.0
+        except WakeupError:
+            return self._session.patience
+        except Exception as error:
+            self._failure = self._failure or error
+            return self._session.patience
+
+    # -- workers -----------------------------------------------------------------------------------
+
+    def _start_workers(self) -> None:
+        with self._changed:
+            ready = self._jobs.ready_count
+            self._changed.notify(ready)
+            room = self._options.concurrency - self._workers
+            missing = min(room, ready - self._idle_workers)
+            for _ in range(missing):
+                self._workers += 1
+                threading.Thread(target=self._work, name="pyk-handler", daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            while (job := self._wait_for_job()) is not None:
+                try:
+                    self._call_handler(job)
+                finally:
+                    self._stopped(job)
+                self._finish(job)
+        except BaseException as error:  # the caller of process() gets it
+            self._fail(error)
+        finally:
+            with self._changed:
+                self._workers -= 1
+                self._changed.notify_all()
+
+    def _wait_for_job(self) -> Job | None:
+        """Return the next job, None when there will be no more."""
+        with self._changed:
+            while (job := self._jobs.next()) is None and not self._jobs.is_stopping:
+                self._idle_workers += 1
+                self._changed.wait()
+                self._idle_workers -= 1
+            return job
+
+    def _call_handler(self, job: Job) -> None:
+        job.attempts += 1
+        now = self._core.client.clock.now
+        RUNNING.set(Attempt(job, now, self._options.deadline))
+        try:
+            record = self._session.record_of(job)
+            if self._options.handler(record) is not None:
+                raise StateError("the handler of a blocking Consumer must return None")
+        except Exception as error:
+            note_origin(error, job)
+            raise
+
+    def _stopped(self, job: Job) -> None:
+        with self._changed:
+            job.partition.running.discard(job)
+            is_closing = job.partition.is_closing
+        if is_closing:
+            self._core.call_soon(self._session.job_stopped)
+
+    def _finish(self, job: Job) -> None:
+        with self._changed:
+            ready = self._jobs.ready_count
+            is_resumed = self._jobs.finish(job)
+            if ready:
+                self._changed.notify()
+        if is_resumed:
+            self._core.call_soon(self._session.follow_pauses, (job.partition,))
+
+    def _fail(self, error: BaseException) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+            self._jobs.is_stopping = True
+            self._changed.notify_all()
+        self._core.buffer.call_attention(WAKEUP)
+
+    def cancel(self, jobs: Collection[Job]) -> None:
+        """Do nothing: the handlers are told by the state of their partitions."""
+
+    def _stop_workers(self, patience: float) -> None:
+        """Let the workers finish what they are at for so many seconds, then leave them alone."""
+        with self._changed:
+            self._jobs.is_stopping = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._workers, timeout=patience)
+            left = self._workers
+        if left:
+            log.warning("%s still running after process() has ended", counted(left, "handler"))

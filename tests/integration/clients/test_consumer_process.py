@@ -1,0 +1,128 @@
+"""``Consumer.process`` handles records in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyk.clients import Consumer, StateError, current_attempt
+from support.blocking_consuming import partitions, produce, reader
+
+
+class Handling:
+    """A call of ``process`` in a thread of its own, until a number of records is handled."""
+
+    def __init__(self, consumer: Consumer[Any, Any], count: int) -> None:
+        self.handled: list[tuple[int, int]] = []
+        self.consumer = consumer
+        self.count = count
+        self.lock = threading.Lock()
+
+    def handle(self, record: Any) -> None:
+        with self.lock:
+            self.handled.append((record.partition, record.offset))
+            if len(self.handled) == self.count:
+                self.consumer.wakeup()
+
+
+def test_every_record_is_handled_once_and_committed(cluster, topic):
+    produce(cluster, topic, 300)
+    with reader(cluster, topic, group_id=topic) as consumer:
+        handling = Handling(consumer, 300)
+        consumer.process(handling.handle, concurrency=8)
+
+        committed = consumer.committed(partitions(topic))
+
+    assert len(set(handling.handled)) == len(handling.handled) == 300
+    assert [one and one.offset for one in committed.values()] == [100, 100, 100]
+    for number in range(3):
+        assert [o for p, o in handling.handled if p == number] == list(range(100))
+
+
+def test_as_many_handlers_run_at_once_as_are_asked_for(cluster, topic):
+    produce(cluster, topic, 8)
+    together = threading.Barrier(8, timeout=20)
+    with reader(cluster, topic, group_id=topic) as consumer:
+        handling = Handling(consumer, 8)
+
+        def handle(record: Any) -> None:
+            together.wait()
+            handling.handle(record)
+
+        consumer.process(handle, concurrency=8, ordering="none")
+
+    assert len(handling.handled) == 8
+
+
+def test_the_error_of_a_handler_is_raised_and_its_record_is_read_again(cluster, topic):
+    produce(cluster, topic, 30)
+    with reader(cluster, topic, group_id=topic) as consumer:
+
+        def handle(record: Any) -> None:
+            if record.offset == 4:
+                raise ValueError(f"no {record.value!r}")
+
+        with pytest.raises(ValueError, match="no b'") as caught:
+            consumer.process(handle)
+        committed = consumer.committed(partitions(topic))
+
+    assert "attempt 1" in caught.value.__notes__[0]
+    offsets = [one.offset for one in committed.values() if one is not None]
+    assert max(offsets) == 4
+
+
+def test_closing_in_a_handler_ends_the_call(cluster, topic):
+    produce(cluster, topic, 30)
+    was_cancelled = threading.Event()
+    with reader(cluster, topic, group_id=topic) as consumer:
+
+        def handle(record: Any) -> None:
+            attempt = current_attempt()
+            consumer.close()
+            pause = threading.Event()
+            while not attempt.is_cancelled:
+                pause.wait(0.01)
+            was_cancelled.set()
+
+        consumer.process(handle)
+
+    assert was_cancelled.wait(20)
+
+
+def test_a_handler_is_told_when_its_deadline_is_over(cluster, topic):
+    produce(cluster, topic, 1)
+    with reader(cluster, topic, group_id=topic) as consumer:
+
+        def handle(record: Any) -> None:
+            attempt = current_attempt()
+            pause = threading.Event()
+            while not attempt.is_cancelled:
+                pause.wait(0.01)
+            consumer.wakeup()
+
+        consumer.process(handle, deadline=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"concurrency": 0}, ValueError, "concurrency must be 1 or more"),
+        ({"ordering": "topic"}, ValueError, "ordering must be one of partition, key, none"),
+        ({"deadline": 0}, ValueError, "deadline must be a number of seconds above 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    consumer: Consumer[Any, Any] = Consumer("localhost:1")
+    noop: Callable[[Any], None] = print
+    with pytest.raises(error, match=words):
+        consumer.process(noop, **options)
+
+
+def test_there_is_no_attempt_outside_of_handlers():
+    with pytest.raises(StateError, match="nothing is handled here"):
+        current_attempt()

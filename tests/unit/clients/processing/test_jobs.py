@@ -1,0 +1,175 @@
+"""Jobs run in the order that was asked for, and are committed up to the first unfinished one."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyk.clients import TopicPartition
+from pyk.clients.consumer import ConsumerRecord
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.processing.jobs import LEAST_QUEUE, MAX_AHEAD, Job, Jobs, Ordering, PartitionJobs
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def records(count: int, *, first: int = 0, keys: int = 3) -> list[ConsumerRecord[bytes, bytes]]:
+    return [
+        ConsumerRecord("orders", 0, first + n, key=b"%d" % ((first + n) % keys), value=b"")
+        for n in range(count)
+    ]
+
+
+def jobs_of(
+    ordering: Ordering, count: int, *, concurrency: int = 16, keys: int = 3
+) -> tuple[Jobs, PartitionJobs]:
+    jobs = Jobs(ordering, concurrency)
+    partition = jobs.begin(Assignment(ORDERS))
+    jobs.add(partition, records(count, keys=keys))
+    return jobs, partition
+
+
+def take_all(jobs: Jobs) -> list[Job]:
+    taken = []
+    while (job := jobs.next()) is not None:
+        taken.append(job)
+    return taken
+
+
+def finish(jobs: Jobs, job: Job) -> bool:
+    job.partition.running.discard(job)
+    return jobs.finish(job)
+
+
+@pytest.mark.parametrize(
+    ("ordering", "offsets"),
+    [(Ordering.PARTITION, [0]), (Ordering.KEY, [0, 1, 2]), (Ordering.NONE, [*range(9)])],
+)
+def test_as_many_jobs_run_as_the_order_allows(ordering, offsets):
+    jobs, _ = jobs_of(ordering, 9)
+
+    assert [job.offset for job in take_all(jobs)] == offsets
+
+
+def test_records_without_a_key_have_no_order():
+    jobs = Jobs(Ordering.KEY, 4)
+    jobs.add(jobs.begin(Assignment(ORDERS)), [ConsumerRecord("orders", 0, n) for n in range(5)])
+
+    assert len(take_all(jobs)) == 5
+
+
+def test_a_finished_job_lets_the_next_of_its_key_run():
+    jobs, _ = jobs_of(Ordering.KEY, 9)
+    first = take_all(jobs)[1]
+
+    finish(jobs, first)
+
+    assert [job.offset for job in take_all(jobs)] == [4]
+
+
+def test_only_what_is_before_the_first_unfinished_job_is_committed():
+    jobs, partition = jobs_of(Ordering.NONE, 6)
+    running = take_all(jobs)
+
+    for index in (0, 1, 3, 4):
+        finish(jobs, running[index])
+
+    assert partition.first_unfinished == 2
+    assert partition.finished_ahead() == [3, 4]
+    finish(jobs, running[2])
+    assert partition.first_unfinished == 5
+    finish(jobs, running[5])
+    assert partition.first_unfinished is None
+
+
+def test_what_an_earlier_run_has_finished_is_left_out():
+    jobs = Jobs(Ordering.NONE, 4)
+    partition = jobs.begin(Assignment(ORDERS), {2, 3, 5})
+    jobs.add(partition, records(4, first=1))
+    jobs.add(partition, records(2, first=5))
+
+    assert [job.offset for job in take_all(jobs)] == [1, 4, 6]
+    assert partition.finished_ahead() == [2, 3, 5]
+
+
+def test_a_partition_with_enough_records_is_paused_until_half_of_them_are_finished():
+    jobs, partition = jobs_of(Ordering.NONE, LEAST_QUEUE)
+
+    assert partition.update_pause()
+    assert partition.is_paused
+    resumed = [finish(jobs, job) for job in take_all(jobs)]
+    assert resumed.index(True) == LEAST_QUEUE // 2 - 1
+    assert resumed.count(True) == 1
+
+
+def test_a_partition_is_paused_when_one_record_holds_up_too_many():
+    jobs, partition = jobs_of(Ordering.NONE, 1)
+    stuck = take_all(jobs)
+    for first in range(1, MAX_AHEAD, 100):
+        jobs.add(partition, records(100, first=first))
+        for job in take_all(jobs):
+            finish(jobs, job)
+
+    assert partition.update_pause()
+    assert partition.first_unfinished == stuck[0].offset
+
+
+def test_nothing_of_a_closed_partition_begins():
+    jobs, partition = jobs_of(Ordering.KEY, 9)
+    running = jobs.next()
+    assert running is not None
+
+    closing = jobs.close({ORDERS})
+    finish(jobs, running)
+
+    assert closing == [partition]
+    assert jobs.next() is None
+    assert partition.first_unfinished == 1
+
+
+def test_records_that_are_read_again_after_a_seek_are_new_jobs():
+    jobs, partition = jobs_of(Ordering.PARTITION, 5)
+    running = jobs.next()
+    assert running is not None
+
+    again = jobs.begin(partition.assignment)
+    jobs.add(again, records(5))
+    finish(jobs, running)
+
+    assert not partition.follows(0)
+    assert again.first_unfinished == 0
+    assert [job.partition for job in take_all(jobs)] == [again]
+
+
+@given(
+    st.sampled_from(list(Ordering)),
+    st.integers(1, 60),
+    st.integers(1, 8),
+    st.integers(1, 6),
+    st.integers(0, 2**32),
+)
+def test_any_schedule_keeps_the_order_and_commits_no_gap(ordering, count, concurrency, keys, seed):
+    jobs, partition = jobs_of(ordering, count, concurrency=concurrency, keys=keys)
+    chance = random.Random(seed)
+    running: list[Job] = []
+    done: list[int] = []
+
+    while len(done) < count:
+        while len(running) < concurrency and (job := jobs.next()) is not None:
+            running.append(job)
+        job = running.pop(chance.randrange(len(running)))
+        done.append(job.offset)
+        finish(jobs, job)
+        unfinished = sorted(set(range(count)).difference(done))
+        assert partition.first_unfinished == (unfinished[0] if unfinished else None)
+        ahead = [offset for offset in sorted(done) if unfinished and offset > unfinished[0]]
+        assert partition.finished_ahead() == ahead
+
+    if ordering is Ordering.PARTITION:
+        assert done == sorted(done)
+    if ordering is Ordering.KEY:
+        for key in range(keys):
+            assert [o for o in done if o % keys == key] == list(range(key, count, keys))
