@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyk.clients import ConcurrentUseError, OffsetAndMetadata, Producer
+from pyk.clients import ConcurrentUseError, OffsetAndMetadata, Producer, StateError
 from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import eventually
 
@@ -168,3 +168,30 @@ def read_and_fail(producer, consumer):
         read(consumer, 30)
         transaction.send_offsets(consumer)
         raise RuntimeError
+
+
+def test_callbacks_of_commits_run_in_the_thread_that_polls(cluster, topic):
+    produce(cluster, topic, 10)
+    told = []
+
+    with reader(cluster, topic, group_id=topic, enable_auto_commit=False) as consumer:
+        read(consumer, 10)
+        consumer.commit_async(callback=lambda *_: told.append(threading.current_thread()))
+        consumer.commit()
+
+    assert told == [threading.current_thread()]
+
+
+def test_a_callback_of_a_commit_cannot_poll_and_cannot_be_a_coroutine(cluster, topic):
+    produce(cluster, topic, 10)
+
+    async def tell(*_: object) -> None: ...
+
+    with reader(cluster, topic, group_id=topic) as consumer:
+        read(consumer, 10)
+        consumer.commit_async(callback=lambda *_: consumer.poll(0))
+        with pytest.raises(StateError, match="cannot poll inside poll"):
+            eventually(lambda: consumer.poll(0.1) and False, 10)
+        consumer.commit_async(callback=tell)
+        with pytest.raises(StateError, match="cannot be a coroutine"):
+            consumer.commit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 from collections.abc import (
     AsyncIterator,
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument
+from pyk.clients.consumer.faces.async_commits import CommitCallback
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
-from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps
+from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps, TellOfCommit
 from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
@@ -202,6 +204,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     async def _do(self, step: Step) -> Any:
         if isinstance(step, OnLoop):
             return await step.function()
+        if isinstance(step, TellOfCommit):
+            told = step.commit.tell()
+            return await told if inspect.isawaitable(told) else None
         waiting = tell_listener(self._core.subscription_calls.listener, step.event)
         if waiting is not None:
             await waiting
@@ -294,6 +299,18 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         seconds (``default_api_timeout_ms``).
         """
         await self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
+
+    def commit_async(
+        self, offsets: CommitArgument | None = None, callback: CommitCallback | None = None
+    ) -> Done:
+        """Commit what :meth:`commit` does, without waiting for the coordinator.
+
+        Commits are stored in the order of the calls, also where one has to be retried. Polls,
+        commits and ``close`` of the task that polls call ``callback(offsets, error)`` in that
+        order, with the error of :meth:`commit` or None. Without a callback a failure is logged.
+        """
+        self._commit_async(offsets, callback)
+        return DONE
 
     async def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument
+from pyk.clients.consumer.faces.async_commits import CommitCallback
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
-from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps
+from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps, TellOfCommit
 from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
@@ -187,6 +189,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     def _do(self, step: Step) -> Any:
         if isinstance(step, OnLoop):
             return self._thread.call(step.function())
+        if isinstance(step, TellOfCommit):
+            told = step.commit.tell()
+            if inspect.iscoroutine(told):
+                told.close()
+                raise StateError("the callback of a blocking Consumer cannot be a coroutine")
+            return None
         if tell_listener(self._core.subscription_calls.listener, step.event) is not None:
             raise StateError("the listener of a blocking Consumer cannot be a coroutine")
         return None
@@ -312,6 +320,17 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
         """
         self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
+
+    def commit_async(
+        self, offsets: CommitArgument | None = None, callback: CommitCallback | None = None
+    ) -> None:
+        """Commit what :meth:`commit` does, without waiting for the coordinator.
+
+        Commits are stored in the order of the calls, also where one has to be retried. Polls,
+        commits and ``close`` of the thread that polls call ``callback(offsets, error)`` in that
+        order, with the error of :meth:`commit` or None. Without a callback a failure is logged.
+        """
+        self._commit_async(offsets, callback)
 
     def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None

@@ -13,6 +13,7 @@ from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, Fetc
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.faces.application_events import ApplicationEvents
+from pyk.clients.consumer.faces.async_commits import AsyncCommits
 from pyk.clients.consumer.faces.closing import before, run_unattended
 from pyk.clients.consumer.faces.commit_calls import CommitCalls
 from pyk.clients.consumer.faces.limits import CallLimits
@@ -81,6 +82,7 @@ class ConsumerCore:
         self.group = self._create_group() if config.group_id is not None else None
         self._create_fetching()
         self._create_calls()
+        self._create_reports()
         self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
@@ -151,7 +153,10 @@ class ConsumerCore:
             look=self._look,
             check=self.check,
         )
-        self.commit_calls = CommitCalls(self.group, self.limits, ready=self.ready)
+        background = AsyncCommits(self.client, self.buffer)
+        self.commit_calls = CommitCalls(
+            self.group, self.limits, background=background, check=self.check, ready=self.ready
+        )
         self.transaction_calls = TransactionCalls(
             self.client,
             self.group,
@@ -162,6 +167,9 @@ class ConsumerCore:
             look=self._look,
             check=self.check,
         )
+
+    def _create_reports(self) -> None:
+        """Create what tells the application of events, and of the health of the consumer."""
         self.events = ApplicationEvents(
             self.group,
             self.buffer,

@@ -17,13 +17,14 @@ from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
-from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, FORKED, WAKEUP, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP, FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
+from pyk.clients.consumer.faces.async_commits import CommitCallback
 from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
-from pyk.clients.consumer.faces.steps import Steps, TellListener, on_loop
+from pyk.clients.consumer.faces.steps import Steps, TellListener, TellOfCommit, on_loop
 from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.engine.fork import ForkGuard
@@ -162,6 +163,15 @@ class ConsumerFace(Generic[K, V]):
                 yield TellListener(event)
             finally:
                 yield from on_loop(events.finish, event)
+        yield from self._outcome_steps()
+
+    def _outcome_steps(self) -> Steps[None]:
+        """Tell the application of the outcomes of ``commit_async`` that are known, in order."""
+        background = self._core.commit_calls.background
+        while (commit := background.take()) is not None:
+            if not background.is_empty:  # which a callback that raises leaves for the next poll
+                self._buffer.call_attention(EVENT)
+            yield TellOfCommit(commit)
 
     def _leave_steps(self, deadline: float) -> Steps[None]:
         """Commit what is finished, and tell the listener which partitions the consumer gives up."""
@@ -175,6 +185,7 @@ class ConsumerFace(Generic[K, V]):
     def _close_steps(self, deadlines: ClosingDeadlines, leave_group: bool | None) -> Steps[None]:
         core = self._core
         try:
+            yield from self._settle_steps(deadlines.commit)
             yield from self._leave_steps(deadlines.commit)
         except (KeyboardInterrupt, asyncio.CancelledError):
             deadlines = core.limits.hurried_closing()
@@ -182,14 +193,32 @@ class ConsumerFace(Generic[K, V]):
         finally:
             yield from on_loop(core.close, deadlines.end, leave_group)
 
+    def _settle_steps(self, deadline: float) -> Steps[None]:
+        """Wait for commits in the background, and tell the application of them."""
+        background = self._core.commit_calls.background
+        if not background.is_empty:
+            yield from on_loop(background.finish, deadline)
+            yield from self._outcome_steps()
+
+    def _commit_async(
+        self, offsets: CommitArgument | None, callback: CommitCallback | None
+    ) -> None:
+        wanted = None if offsets is None else offsets_to_commit(offsets)
+        if wanted is None:
+            self._check_commit_of_all()
+            self._reader.finish()
+        self._now_on_loop(self._core.commit_calls.commit_async, wanted, callback)
+
     def _commit_steps(self, offsets: CommitArgument | None, timeout: float | None) -> Steps[None]:
         commits = self._core.commit_calls
         if offsets is not None:
             yield from on_loop(commits.commit, offsets_to_commit(offsets), timeout)
-            return
-        self._check_commit_of_all()
-        self._reader.finish()
-        yield from on_loop(commits.commit_all, timeout)
+        else:
+            self._check_commit_of_all()
+            self._reader.finish()
+            yield from on_loop(commits.commit_all, timeout)
+        if self._is_taker():
+            yield from self._outcome_steps()
 
     # -- who uses the consumer ---------------------------------------------------------------------
 

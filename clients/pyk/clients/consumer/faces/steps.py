@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import attrs
 
+from pyk.clients.consumer.faces.async_commits import PendingCommit
 from pyk.clients.consumer.group.actions import ApplicationEvent
 
 P = ParamSpec("P")
@@ -35,7 +36,14 @@ class TellListener:
     event: ApplicationEvent
 
 
-Step = OnLoop | TellListener
+@attrs.frozen
+class TellOfCommit:
+    """Call the callback of a ``commit_async``, in the thread or task of the application."""
+
+    commit: PendingCommit
+
+
+Step = OnLoop | TellListener | TellOfCommit
 Steps = Generator[Step, Any, R]
 
 

@@ -91,6 +91,17 @@ class GroupCommits:
         await self._committer.commit(wanted.offsets, deadline, is_ours_by(owners))
         self.progress.stored(wanted.offsets, versions)
 
+    def everything(self) -> OffsetsToCommit:
+        """Return the offsets of everything that the application got so far.
+
+        Raises :class:`CommitFailedError` if some of it was lost and the application does not know.
+        """
+        self.losses.check_heard()
+        finished = self.progress.finished()
+        return OffsetsToCommit(
+            {p: one.offset for p, one in finished.items()}, dict(self._owners(finished))
+        )
+
     async def commit_all(self, deadline: float) -> None:
         """Commit everything that the application got so far.
 
