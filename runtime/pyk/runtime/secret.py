@@ -39,6 +39,12 @@ class Secret:
     def __bool__(self) -> bool:
         return bool(self._value)
 
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a secret cannot be pickled: give it to each process by itself")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import traceback
 from collections.abc import Callable
@@ -202,6 +203,11 @@ def test_a_secret_is_not_shown_compared_or_pickled_by_accident() -> None:
     with pytest.raises(TypeError) as caught:
         secret_of(b"canary")  # type: ignore[arg-type]
     assert "canary" not in str(caught.value)
+
+
+def test_copies_of_credentials_are_equal() -> None:
+    assert copy.deepcopy({"auth": PLAIN}) == {"auth": PLAIN}
+    assert copy.copy(PLAIN) == PLAIN
 
 
 def test_no_traceback_shows_a_password_even_with_local_variables() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import copy
 import pickle
 import time
 from collections.abc import Iterator
@@ -250,5 +251,14 @@ def test_a_source_shows_no_secret_and_is_not_pickled() -> None:
 
     assert "canary" not in repr(source)
     assert "shop" in repr(source)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="cannot be pickled: create"):
         pickle.dumps(source)
+
+
+def test_a_copy_of_a_source_has_the_same_tokens(
+    provider: IdentityProvider, requests: TokenRequests
+) -> None:
+    source = ClientCredentials(provider.url(), "shop", "secret", requests=requests)
+
+    assert copy.deepcopy(source)() == source()
+    assert len(provider.asked) == 1
