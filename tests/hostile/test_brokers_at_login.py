@@ -281,3 +281,17 @@ async def test_a_token_that_does_not_come_is_not_blamed_on_the_broker() -> None:
 
     assert "this client got no token" in str(caught.value)
     assert "overloaded" not in str(caught.value)
+
+
+@virtual_time
+async def test_the_error_says_why_a_token_does_not_come() -> None:
+    class Unreachable:
+        problem = "cannot reach https://login.example"
+
+        async def __call__(self) -> str:
+            await asyncio.sleep(3600)
+            return "token"
+
+    async with clients_of(lambda _: None, Oauth(Unreachable())) as (_, client):
+        with pytest.raises(BootstrapError, match=r"within .* s: cannot reach https://login"):
+            await client.start(60)

@@ -116,11 +116,11 @@ class CredentialsObject:
     def parse(self, given: object) -> Credentials | None:
         if given is None:
             return None
-        if isinstance(given, type) or not (
-            hasattr(given, "mechanism") and hasattr(given, "exchange")
-        ):
+        is_class = isinstance(given, type)
+        if is_class or not (hasattr(given, "mechanism") and hasattr(given, "exchange")):
             name = given.__name__ if isinstance(given, type) else type(given).__name__
-            raise ValueError(f"must be an object such as Plain(…) or Scram(…), not {name}")
+            advice = "; give Oauth(…) with it" if callable(given) and not is_class else ""
+            raise ValueError(f"must be an object such as Plain(…) or Scram(…), not {name}{advice}")
         return given  # type: ignore[return-value]
 
     def describe(self) -> str:

@@ -49,27 +49,29 @@ class Authenticator:
         self._threads = LoginThreads()
 
     async def authenticate(
-        self, connection: Connection, timeout: float, waits_here: Callable[[bool], None]
+        self, connection: Connection, timeout: float, waits_for: Callable[[Work | None], None]
     ) -> None:
         """Log in within ``timeout`` seconds; raise as :meth:`begin` and :meth:`complete`."""
         async with asyncio.timeout(timeout):
-            begun = await self.begin(connection, waits_here)
-            await self.complete(connection, begun, waits_here)
+            begun = await self.begin(connection, waits_for)
+            await self.complete(connection, begun, waits_for)
 
-    async def begin(self, connection: Connection, waits_here: Callable[[bool], None]) -> BegunLogin:
+    async def begin(
+        self, connection: Connection, waits_for: Callable[[Work | None], None]
+    ) -> BegunLogin:
         """Do the work in front of the first request, such as fetching a token.
 
-        Nothing is sent: a session that the connection has goes on. ``waits_here`` is told when the
+        Nothing is sent: a session that the connection has goes on. ``waits_for`` is told when the
         login waits for work of the client itself, and when it does not any more. Raises
         :class:`AuthenticationError`.
         """
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
         login = log_in(self.credentials, nonce, str(connection.node), connection.node.host)
-        return BegunLogin(login, await self._worked(login, next(login), waits_here))
+        return BegunLogin(login, await self._worked(login, next(login), waits_for))
 
     async def complete(
-        self, connection: Connection, begun: BegunLogin, waits_here: Callable[[bool], None]
+        self, connection: Connection, begun: BegunLogin, waits_for: Callable[[Work | None], None]
     ) -> None:
         """Log in; again, if the connection has been logged in before.
 
@@ -81,7 +83,7 @@ class Authenticator:
             while not isinstance(step, float):
                 asked_at = self._clock.now()
                 answer = await self._answer(connection, step)
-                step = await self._worked(login, _next_step(login, answer), waits_here)
+                step = await self._worked(login, _next_step(login, answer), waits_for)
         finally:
             connection.is_paused = False
         log.debug(
@@ -93,17 +95,19 @@ class Authenticator:
         # The session begins before the answer is here, which may be late: so count from the token.
         connection.session_began(asked_at, step, self._random.random())
 
-    async def _worked(self, login: Login, step: Any, waits_here: Callable[[bool], None]) -> Any:
+    async def _worked(
+        self, login: Login, step: Any, waits_for: Callable[[Work | None], None]
+    ) -> Any:
         """Return the next request of a login, or how it ends, once its work is done."""
         while isinstance(step, Work):
-            waits_here(True)  # also after a timeout, to say who was waited for
+            waits_for(step)  # also after a timeout, to say who was waited for
             try:
                 outcome = await self._done(step)
             except CredentialsError as error:
                 step = login.throw(error)
             else:
                 step = _next_step(login, outcome)
-            waits_here(False)
+            waits_for(None)
         return step
 
     async def _answer(self, connection: Connection, request: Message) -> Any:

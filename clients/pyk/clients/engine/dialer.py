@@ -26,6 +26,7 @@ from pyk.clients.errors import (
     Stage,
     error_for,
 )
+from pyk.clients.security.exchange import Work
 from pyk.clients.security.tls import TlsContexts
 from pyk.clients.security.tls_failures import CERTIFICATE_HINT, CLOSED_HINT, TlsFailure, explain_tls
 from pyk.clients.security.tls_settings import server_name
@@ -54,16 +55,17 @@ class Progress:
     stage: Stage = Stage.DNS
     is_encrypted: bool = False
     proxy: str = ""
-    waits_here: bool = False
-    """Whether the login waits for work of the client itself, such as fetching a token."""
+    work: Work | None = None
+    """The work of the client itself that the login waits for, such as fetching a token."""
 
-    def waiting_here(self, is_waiting: bool) -> None:
-        self.waits_here = is_waiting
+    def waits_for(self, work: Work | None) -> None:
+        self.work = work
 
     def silent(self, timeout: float) -> ConnectionAttempt:
         """Return the attempt as one that took longer than ``timeout`` in seconds."""
-        if self.waits_here:
-            return self.failed(f"{NO_PROOF} within {timeout:.3g} s", NO_PROOF_HINT)
+        if self.work is not None:
+            cause, problem = f"{NO_PROOF} within {timeout:.3g} s", self.work.problem()
+            return self.failed(f"{cause}: {problem}" if problem else cause, NO_PROOF_HINT)
         return self.failed(f"no answer within {timeout:.3g} s", SILENCE[self.stage])
 
     def failed(self, cause: str, hint: str) -> ConnectionAttempt:
@@ -102,7 +104,7 @@ class Dialer:
         progress.proxy = str(self._config.proxy or "")
         for route in await self._routes_to(node, timeout, progress, attempts):
             progress.address, progress.stage = str(route.address), route.first_stage
-            progress.waits_here = False
+            progress.work = None
             try:
                 async with asyncio.timeout(timeout):
                     connection = await self._connect(node, route, progress, timeout)
@@ -158,7 +160,7 @@ class Dialer:
             connection.versions = await self._negotiate(connection)
             if self.authenticator is not None:
                 progress.stage = Stage.SASL
-                await self.authenticator.authenticate(connection, timeout, progress.waiting_here)
+                await self.authenticator.authenticate(connection, timeout, progress.waits_for)
         except BaseException:
             connection.abort(NodeUnavailableError(f"gave up connecting to {node}"))
             raise

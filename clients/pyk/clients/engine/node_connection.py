@@ -414,12 +414,12 @@ class NodeConnection:
         """
         authenticator, config = self._shared.dialer.authenticator, self._shared.config
         assert authenticator is not None
-        waits_here, begun = self.progress.waiting_here, None
+        waits_for, begun = self.progress.waits_for, None
         timeout_ms = min(config.request_timeout_ms, config.socket_connection_setup_timeout_ms)
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                begun = await authenticator.begin(connection, waits_here)
-                await authenticator.complete(connection, begun, waits_here)
+                begun = await authenticator.begin(connection, waits_for)
+                await authenticator.complete(connection, begun, waits_for)
         except IllegalSaslStateError as error:
             # Brokers take a login once a second only: go on with a new connection.
             connection.close(error)
@@ -431,7 +431,7 @@ class NodeConnection:
                 connection.abort(error)
         except (KafkaError, TimeoutError) as error:
             if begun is not None or not self._keeps_session(connection, error):
-                silence = NO_PROOF if self.progress.waits_here else "no answer"
+                silence = NO_PROOF if self.progress.work else "no answer"
                 text = f"{self.node} did not let the client log in again: {error or silence}"
                 connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
         else:

@@ -23,11 +23,13 @@ from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 class Work:
     """A function to call; if it returns an awaitable, to await.
 
-    ``is_long`` if it may take so long that it should not hold up other connections.
+    ``is_long`` if it may take so long that it should not hold up other connections. ``problem``
+    returns what goes wrong meanwhile, or an empty str.
     """
 
     function: Callable[[], Any] = attrs.field(repr=False)
     is_long: bool = False
+    problem: Callable[[], str] = str
 
 
 class CredentialsError(Exception):

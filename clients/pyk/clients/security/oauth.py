@@ -44,6 +44,8 @@ class Oauth:
     extensions: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        if not all(isinstance(value, str) for value in self.extensions.values()):
+            raise ConfigurationError("extensions: the values must be str")
         try:
             OAuthBearerResponse("token", "", self.extensions)
         except EncodeError as error:
@@ -67,7 +69,11 @@ class Oauth:
         """Return a new exchange."""
         function = getattr(self.token, "token_on_loop", self.token)
         is_coroutine = inspect.iscoroutinefunction(function)
-        token = yield Work(lambda: self._called(function), is_long=not is_coroutine)
+        token = yield Work(
+            lambda: self._called(function),
+            is_long=not is_coroutine,
+            problem=lambda: getattr(self.token, "problem", ""),
+        )
         response = yield SaslAuthenticateRequest(
             auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
         )

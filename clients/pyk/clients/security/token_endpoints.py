@@ -75,12 +75,18 @@ class TokenRequests:
         )
 
 
+def _one_text(_: Any, __: attrs.Attribute[Any], scope: object) -> None:
+    if not isinstance(scope, str | None):
+        kind = type(scope).__name__
+        raise ConfigurationError(f"scope must be a str, such as 'read write', not {kind}")
+
+
 @attrs.define(eq=False)
 class _TokenEndpoint:
     """What all kinds of requests have: an endpoint, and a source that keeps its tokens."""
 
     token_url: str
-    scope: str | None = attrs.field(default=None, kw_only=True)
+    scope: str | None = attrs.field(default=None, kw_only=True, validator=_one_text)
     requests: TokenRequests = attrs.field(factory=TokenRequests, kw_only=True)
     _clock: Clock = attrs.field(factory=SystemClock, kw_only=True, repr=False)
     _url: https.Url = attrs.field(init=False, repr=False)
@@ -104,6 +110,11 @@ class _TokenEndpoint:
     async def token_on_loop(self) -> Secret:
         """Return the same without blocking the event loop."""
         return await self._source.token_on_loop()
+
+    @property
+    def problem(self) -> str:
+        """Why there is no token yet, while the endpoint is asked again; empty otherwise."""
+        return self._source.problem
 
     def forget(self, token: Secret) -> None:
         """Do not return a token again, because a broker has refused it."""

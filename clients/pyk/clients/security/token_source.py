@@ -14,6 +14,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any, NoReturn
 
 import attrs
 
@@ -70,6 +71,14 @@ class TokenSource:
         """Guards ``_held`` and ``_coming``."""
         self._held: HeldToken | None = None
         self._coming: Future[HeldToken | TokenError] | None = None
+        self.problem = ""
+        """Why the last fetch failed, while another one is to follow."""
+
+    def __deepcopy__(self, memo: object) -> TokenSource:
+        return self  # copies of credentials share their tokens
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("tokens cannot be pickled: create their credentials in each process")
 
     def token(self) -> Secret:
         """Return a token that is valid now; it may block.
@@ -157,7 +166,7 @@ class TokenSource:
         with self._lock:
             if isinstance(outcome, HeldToken):
                 self._held = outcome
-            self._coming = None
+            self._coming, self.problem = None, ""
         coming.set_result(outcome)
 
     def _next(self, held: HeldToken | None) -> HeldToken:
@@ -186,6 +195,7 @@ class TokenSource:
                 level = logging.WARNING if attempts == 1 else logging.DEBUG
                 text = "No token in attempt %d, next one in %.1f s: %s"
                 log.log(level, text, attempts, delay, error)
+                self.problem = str(error)
             self._wait(delay)
 
     def _fetched(self) -> HeldToken:

@@ -144,6 +144,7 @@ def test_the_mechanism_may_follow_from_the_login_module() -> None:
         ),
         ({"auth": SCRAM, "sasl_password": "canary"}, "auth= was given, and sasl_password"),
         ({"auth": "alice:canary"}, "must be an object such as"),
+        ({"auth": lambda: "canary"}, "not function; give Oauth(…) with it"),
         ({"auth": Scram}, "not Scram"),
         ({"sasl_password": b"canary"}, "must be a str, not bytes"),
         ({"ssl_context": True}, "must be an ssl.SSLContext, not bool"),

@@ -135,3 +135,5 @@ def test_arguments_that_cannot_be_sent_are_refused() -> None:
         Oauth("token.canary")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="extensions: "):
         Oauth(coroutine, extensions={"a1": "x"})
+    with pytest.raises(ConfigurationError, match="extensions: the values must be str"):
+        Oauth(coroutine, extensions={"lkc": 1})  # type: ignore[dict-item]

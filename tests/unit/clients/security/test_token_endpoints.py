@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 import copy
+import json
 import pickle
 import time
 from collections.abc import Iterator
@@ -198,6 +198,11 @@ def test_http_is_for_tests_on_this_machine() -> None:
 def test_other_urls_are_refused_when_they_are_given(url: Any) -> None:
     with pytest.raises(ConfigurationError, match="the URL of the token endpoint must"):
         ClientCredentials(url, "shop", "s3cret")
+
+
+def test_several_scopes_are_one_text() -> None:
+    with pytest.raises(ConfigurationError, match="scope must be a str, such as 'read write'"):
+        ClientCredentials(URL, "shop", "s3cret", scope=["read", "write"])  # type: ignore[arg-type]
 
 
 def test_a_client_shows_a_secret_or_an_assertion() -> None:

@@ -150,6 +150,18 @@ def test_the_first_failure_is_warned_about_and_the_others_are_not(
     ]
 
 
+def test_a_failure_is_named_while_another_attempt_is_to_follow() -> None:
+    clock, down = FakeClock(), TokenError("provider is down", is_retriable=True)
+    provider, named = Provider([down, down]), []
+    source = source_of(provider, clock)
+    provider.when_asked = lambda: named.append(source.problem)
+
+    source.token()
+
+    assert named == ["", "provider is down", "provider is down"]
+    assert source.problem == ""
+
+
 def test_a_refusal_is_not_retried() -> None:
     provider = Provider([TokenError("invalid_client")])
 
