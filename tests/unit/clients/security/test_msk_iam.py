@@ -157,6 +157,24 @@ def test_the_mechanism_of_amazons_library_for_java_names_the_broker() -> None:
     }
 
 
+def test_a_signature_that_a_broker_repeats_is_hidden() -> None:
+    keys = AwsCredentials("AKIDEXAMPLE", "canary+key", "canary+session")
+    credentials = iam(mechanism="AWS_MSK_IAM", credentials=lambda: keys)
+    login = log_in(credentials, "nonce", f"{HOST}:9098", HOST)
+    work: Any = next(login)
+    handshake: Any = login.send(work.function())
+    assert isinstance(handshake, SaslHandshakeRequest)
+    token: Any = login.send(SaslHandshakeResponse())
+    signature = json.loads(token.auth_bytes)["x-amz-signature"]
+    said = f"refused {signature} of canary+session"
+
+    with pytest.raises(SaslAuthenticationFailedError, match="refused <secret> of") as caught:
+        login.send(SaslAuthenticateResponse(error_code=58, error_message=said))
+
+    assert signature not in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
 def test_a_broker_that_does_not_confirm_is_not_believed() -> None:
     with pytest.raises(SaslAuthenticationFailedError, match="does not confirm"):
         sent(iam(mechanism="AWS_MSK_IAM"), b"")

@@ -91,6 +91,28 @@ def test_a_token_that_is_refused_is_told_in_the_words_of_the_broker() -> None:
     assert "canary" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [SaslAuthenticateResponse(error_code=58, error_message="not token.canary")],
+        [
+            SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}'),
+            SaslAuthenticateResponse(error_code=58, error_message="not token.canary"),
+        ],
+        [
+            SaslAuthenticateResponse(auth_bytes=b'{"status":"not token.canary"}'),
+            SaslAuthenticateResponse(),
+        ],
+    ],
+    ids=["at once", "after a challenge", "in the challenge"],
+)
+def test_a_token_that_a_broker_repeats_is_hidden(answers: list[SaslAuthenticateResponse]) -> None:
+    with pytest.raises(SaslAuthenticationFailedError, match="not <secret>") as caught:
+        run(Oauth(coroutine), *answers)
+
+    assert "canary" not in str(caught.value)
+
+
 def test_a_broker_that_refuses_a_token_without_an_error_is_not_believed() -> None:
     challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}')
 
