@@ -93,8 +93,17 @@ def _parsed(rules: str) -> Iterable[tuple[re.Pattern[str] | None, str, str]]:
             compiled = None if default else re.compile(pattern)
         except re.error as error:
             raise InvalidConfigError(f"{OPTION}: {error}", name=OPTION) from None
+        if compiled is not None:
+            _check_references(compiled, replacement)
         yield compiled, replacement or "", case or ""
         position = match.end()
+
+
+def _check_references(pattern: re.Pattern[str], replacement: str) -> None:
+    """Raise ``InvalidConfigError`` if a replacement refers to a group that its pattern lacks."""
+    for number in _REFERENCE.findall(replacement):
+        if int(number) > pattern.groups:
+            raise InvalidConfigError(f"{OPTION}: no group ${number} in the pattern", name=OPTION)
 
 
 def _replaced(match: re.Match[str], replacement: str) -> str:

@@ -46,7 +46,9 @@ def test_the_first_rule_that_matches_makes_the_name(rules: str, name: str) -> No
     assert name_mapping(rules)(NAME) == name
 
 
-@pytest.mark.parametrize("rules", ["RULE", "RULE:a/b", "RULE:(/b/", "DEFAULT,OTHER"])
+@pytest.mark.parametrize(
+    "rules", ["RULE", "RULE:a/b", "RULE:(/b/", "DEFAULT,OTHER", "RULE:^CN=(.*)$/$2/"]
+)
 def test_rules_that_cannot_be_read_are_refused(rules: str) -> None:
     with pytest.raises(InvalidConfigError, match=r"ssl\.principal\.mapping\.rules"):
         name_mapping(rules)
