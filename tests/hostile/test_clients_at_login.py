@@ -60,6 +60,17 @@ async def test_nothing_is_served_before_a_login(api_key: ApiKey, cluster: AsyncC
         assert await client.is_cut_off()
 
 
+async def test_versions_are_told_once_before_a_login(cluster: AsyncCluster) -> None:
+    hello = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+    unnamed = ApiVersionsRequest()
+    async with RawClient(cluster.bootstrap) as client:
+        assert (await client.ask(unnamed, 3)).error_code == ErrorCode.INVALID_REQUEST
+        assert (await client.ask(hello, 3)).error_code == ErrorCode.NONE
+        client.send(hello, 3)
+
+        assert await client.is_cut_off()
+
+
 async def test_requests_behind_a_login_that_fails_are_not_served(cluster: AsyncCluster) -> None:
     async with RawClient(cluster.bootstrap) as client:
         client.send(SaslHandshakeRequest(mechanism="PLAIN"))

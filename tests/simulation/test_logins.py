@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -42,6 +43,26 @@ async def test_the_answer_to_a_failed_login_is_late() -> None:
 
     assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert waited == pytest.approx(2)
+
+
+@virtual_time
+async def test_little_is_read_of_a_client_whose_refusal_is_held_back() -> None:
+    world = World()
+    config = {"connection.failed.authentication.delay.ms": "2000"}
+    async with AsyncCluster(
+        sasl={"alice": "secret"}, config=config, **world.host("broker").environment
+    ) as cluster:
+        (broker,) = cluster._brokers.values()
+        client = await FrameClient.connect(world.host("eve"), cluster.bootstrap)
+        client.send(SaslHandshakeRequest(mechanism="PLAIN"))
+        client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"))
+        for _ in range(10):
+            client.send(SaslAuthenticateRequest(auth_bytes=bytes(500_000)))
+            await asyncio.sleep(0.1)
+        assert broker._listener is not None
+        held_bytes = broker._listener._budget.used
+
+    assert 500_000 < held_bytes < 1_100_000
 
 
 @virtual_time

@@ -73,6 +73,7 @@ class Connection:
     _sending: asyncio.Task[None] | None = None
     _next_turn: asyncio.Handle | None = None
     _throttle: asyncio.TimerHandle | None = None
+    _max_waiting_frames = MAX_WAITING_FRAMES
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class Connection:
         # Bodies of other requests are not even decoded.
         self._protocol.supported = {key: self._served[key] for key in LOGIN_APIS}
         self.transport.limit_frames(min(self._max_frame_bytes, self._settings.max_login_bytes))
+        self._max_waiting_frames = 1  # whoever it is, also while a refusal is held back
 
     @property
     def request_bytes(self) -> int:
@@ -171,9 +173,8 @@ class Connection:
         """Handle the frames that have arrived together."""
         if self._frames and self._is_idle:
             self._handle_waiting()
-        # A throttled client is read from until it sends: otherwise nobody would notice its end.
-        most = MAX_WAITING_FRAMES if self._throttle is None else 1
-        if self._frames and (len(self._frames) >= most or self._budget.is_exhausted):
+        is_full = len(self._frames) >= self._max_waiting_frames or self._budget.is_exhausted
+        if self._frames and is_full:
             self._is_paused = True
             self.transport.pause_reading()
 
@@ -291,11 +292,14 @@ class Connection:
         throttle_ms = usage.answered(request.api_key, has_response=response is not None)
         if throttle_ms > 0:
             set_throttle_time(response, throttle_ms)
+            # It is read from until it sends: otherwise nobody would notice its end.
+            self._max_waiting_frames = 1
             loop = asyncio.get_running_loop()
             self._throttle = loop.call_later(throttle_ms / 1000, self._end_throttle)
 
     def _end_throttle(self) -> None:
         self._throttle = None
+        self._max_waiting_frames = MAX_WAITING_FRAMES
         self.progress.resumed(self._clock.now())
         self._resume()
 
@@ -312,6 +316,7 @@ class Connection:
         self.principal = principal
         self._protocol.supported = self._served
         self.transport.limit_frames(self._max_frame_bytes)
+        self._max_waiting_frames = MAX_WAITING_FRAMES
 
     def _refuse_login(self, result: HandlerResult) -> Deferred[Any]:
         """Return the answer to a failed login: it comes late, and nothing after it."""

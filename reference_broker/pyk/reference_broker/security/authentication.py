@@ -4,13 +4,13 @@
 
                  SaslHandshake            SaslAuthenticate, the last one
     Unknown ───────────────► Exchanging ─────────────────────────────────► Authenticated
-       ▲  │                      │  ▲                                           │
-       └──┘ ApiVersions          │  └───────────────────────────────────────────┘
-                                 ▼                SaslHandshake (KIP-368)
+       │ ApiVersions           ▲ │  ▲                                           │
+       ▼       SaslHandshake   │ │  └───────────────────────────────────────────┘
+    Greeted ───────────────────┘ ▼                SaslHandshake (KIP-368)
                               Refused: answered, then closed
 
-Without authentication nothing else may be used. The principal must stay the same when a client
-authenticates again.
+Without authentication nothing else may be used, and ApiVersions only once. The principal must stay
+the same when a client authenticates again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ SHORTEST_REAUTHENTICATION_MS = 1000
 class State(Enum):
     """What a connection may do."""
 
-    UNKNOWN = "before SaslHandshake"
+    UNKNOWN = "before ApiVersions and SaslHandshake"
+    GREETED = "before SaslHandshake"
     EXCHANGING = "exchanging tokens"
     AUTHENTICATED = "authenticated"
     REFUSED = "refused"
@@ -39,6 +40,7 @@ class State(Enum):
 
 _ALLOWED = {
     State.UNKNOWN: {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE},
+    State.GREETED: {ApiKey.SASL_HANDSHAKE},
     State.EXCHANGING: {ApiKey.SASL_AUTHENTICATE},
     State.REFUSED: frozenset[ApiKey](),
 }
@@ -87,6 +89,11 @@ class SaslAuthentication:
         if self._expires_at_ms is not None and now_ms >= self._expires_at_ms:
             return api_key == ApiKey.SASL_HANDSHAKE
         return True
+
+    def greeted(self) -> None:
+        """Note that ApiVersions was answered: before a login that is done once, as in Kafka."""
+        if self.state is State.UNKNOWN:
+            self.state = State.GREETED
 
     def may_begin(self, now_ms: int) -> bool:
         """Return whether a handshake may begin an exchange.

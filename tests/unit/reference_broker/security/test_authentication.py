@@ -70,10 +70,14 @@ def test_a_login_goes_from_handshake_to_everything() -> None:
     side = Side()
     assert side.allowed() == {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE}
 
+    side.sasl.greeted()
+    assert side.allowed() == {ApiKey.SASL_HANDSHAKE}
+
     side.sasl.begin("PLAIN", 0)
     assert side.allowed() == {ApiKey.SASL_AUTHENTICATE}
 
     assert side.sasl.answer(ALICE, 0) == (b"", 0)
+    side.sasl.greeted()
     assert ApiKey.PRODUCE in side.allowed()
     assert side.told == [Principal("alice")]
 
