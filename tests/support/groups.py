@@ -20,7 +20,9 @@ from pyk.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from pyk.protocol.persisted import encode_versioned
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
+from pyk.reference_broker.coordinator.group.consumer.group_config import ConsumerGroupConfig
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
@@ -142,6 +144,8 @@ class Groups(ShardTime):
         self.log = log or MemoryShardLog()
         self._config = config
         self._last_uuid = 0
+        self.consumer_config = ConsumerGroupConfig()
+        self.image = MetadataImage()
         self.runtime = self._new_runtime()
 
     @property
@@ -175,6 +179,8 @@ class Groups(ShardTime):
                 OffsetConfig(**offsets),
                 timers,
                 self._new_uuid,
+                consumer_config=lambda: self.consumer_config,
+                image=self.image,
             ),
             write_error=coordinator_write_error,
         )

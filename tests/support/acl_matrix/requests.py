@@ -228,6 +228,21 @@ OF_GROUPS: dict[str, Request] = {
         6,
         {"groups": ["readers", "strangers", "missing"], "includeAuthorizedOperations": True},
     ),
+    "consumer group heartbeat": Request(
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        1,
+        {
+            "groupId": "readers",
+            "memberId": "m",
+            "memberEpoch": 5,
+            "subscribedTopicNames": list(NAMED),
+        },
+    ),
+    "describe consumer groups": Request(
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
+        1,
+        {"groupIds": ["readers", "missing"], "includeAuthorizedOperations": True},
+    ),
     "list groups": Request(ApiKey.LIST_GROUPS, 5, {}),
     "delete groups": Request(ApiKey.DELETE_GROUPS, 2, {"groupsNames": ["missing", "unknown"]}),
 }

@@ -370,6 +370,29 @@ class BrokerConfig:
 
     # Consumer groups
 
+    group_consumer_assignment_interval_ms: int = integer(
+        1_000,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="How far apart two assignments of a consumer group are at least.",
+    )
+    group_consumer_assignors: tuple[str, ...] = strings(
+        "uniform",
+        "range",
+        choices=("uniform", "range"),
+        doc="The assignors of consumer groups; the first is used unless members prefer another.",
+    )
+    group_consumer_heartbeat_interval_ms: int = integer(
+        5_000, minimum=1, doc="How often members of consumer groups send heartbeats."
+    )
+    group_consumer_max_size: int = integer(
+        (1 << 31) - 1, minimum=1, doc="How many members one consumer group may have."
+    )
+    group_consumer_session_timeout_ms: int = integer(
+        45_000,
+        minimum=1,
+        doc="After how long without a heartbeat a member of a consumer group is removed.",
+    )
     group_initial_rebalance_delay_ms: int = integer(
         3_000, doc="How long the first rebalance of an empty group waits for more members."
     )

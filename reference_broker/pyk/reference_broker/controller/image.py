@@ -37,6 +37,7 @@ from .names import unified_name
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
+GROUP_RESOURCE = 32
 UNCHANGED_LEADER = -2
 
 

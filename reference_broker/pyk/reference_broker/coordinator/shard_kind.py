@@ -44,6 +44,8 @@ class ShardEnvironment:
     """The arguments of a new shard."""
 
     config: BrokerConfig
+    """The configuration as it is now; ``current_config`` returns it as it is then."""
+    current_config: Callable[[], BrokerConfig]
     timers: ShardTimers
     new_uuid: Callable[[], UUID]
     leader_epoch: int
@@ -51,6 +53,8 @@ class ShardEnvironment:
     it."""
     feature_level: Callable[[str], int]
     """Returns the finalized level of a feature, 0 if it is off."""
+    image: MetadataImage
+    """The metadata that this broker knows; they change between two events."""
 
 
 @slotted.frozen(kw_only=True)

@@ -95,10 +95,12 @@ class Shards:
             lambda timers: kind.new_shard(
                 ShardEnvironment(
                     config=self._config(),
+                    current_config=self._config,
                     timers=timers,
                     new_uuid=self._new_uuid,
                     leader_epoch=shard_log.leader_epoch,
                     feature_level=self._feature_level,
+                    image=self._environment.image,
                 )
             ),
             write_error=kind.write_error,

@@ -120,6 +120,14 @@ def _describe_groups(request: Any, response: Any, code: ErrorCode) -> None:
     response.groups = [DescribedGroup(group_id=group, error_code=code) for group in request.groups]
 
 
+def _consumer_group_describe(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.consumer_group_describe import DescribedGroup
+
+    response.groups = [
+        DescribedGroup(group_id=group, error_code=code) for group in request.group_ids
+    ]
+
+
 def _delete_groups(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.delete_groups import DeletableGroupResult
 
@@ -267,6 +275,7 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.FIND_COORDINATOR: _find_coordinator,
     ApiKey.OFFSET_FETCH: _offset_fetch,
     ApiKey.DESCRIBE_GROUPS: _describe_groups,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _consumer_group_describe,
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,

@@ -31,11 +31,14 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from pyk.reference_broker.controller.image import TopicImage
+from pyk.reference_broker.coordinator.group.consumer.consumer_group import ConsumerGroup
+from pyk.reference_broker.coordinator.group.consumer.offset_checks import check_fetch
 from pyk.reference_broker.coordinator.group.offset_requests import OffsetResults
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
 from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
+from pyk.reference_broker.errors import ApiError
 
 from .ask_group import GroupServices, ask_group, look_at_group
 from .context import RequestContext
@@ -162,7 +165,13 @@ def _fetch_group(
     *,
     uses_topic_ids: bool,
 ) -> Deferred[OffsetFetchResponseGroup]:
-    def view(shard: GroupShard) -> list[OffsetFetchResponseTopics]:
+    def view(shard: GroupShard) -> list[OffsetFetchResponseTopics] | ErrorCode:
+        found = shard.groups.get(group.group_id)
+        if isinstance(found, ConsumerGroup):
+            try:
+                check_fetch(found, group.member_id, group.member_epoch)
+            except ApiError as error:
+                return error.code
         offsets = shard.offsets.of_group(group.group_id)
         unstable = shard.offsets.pending.of_group(group.group_id) if request.require_stable else ()
         if group.topics is None:

@@ -15,7 +15,7 @@ from pyk.protocol.messages.describe_groups import (
 )
 from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
-from pyk.reference_broker.coordinator.group.classic_group import GroupState
+from pyk.reference_broker.coordinator.group.classic_group import ClassicGroup, GroupState
 from pyk.reference_broker.coordinator.group.description import describe_group
 from pyk.reference_broker.coordinator.group.description import list_groups as listed
 from pyk.reference_broker.coordinator.group.shard import GroupShard
@@ -52,12 +52,13 @@ def _describe(
 ) -> Deferred[DescribedGroup]:
     def view(shard: GroupShard) -> DescribedGroup:
         group = shard.groups.get(group_id)
-        if group is not None:
+        if isinstance(group, ClassicGroup):
             return describe_group(group)
+        problem = "not found" if group is None else "is not a classic group"
         dead = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
         if context.version >= FIRST_VERSION_WITH_NOT_FOUND:
             dead.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            dead.error_message = f"Group {group_id} not found."
+            dead.error_message = f"Group {group_id} {problem}."
         return dead
 
     def or_error(described: DescribedGroup | ErrorCode) -> DescribedGroup:

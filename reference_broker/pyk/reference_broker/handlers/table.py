@@ -81,6 +81,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DESCRIBE_PRODUCERS: _api("0", "producers.describe_producers"),
     ApiKey.DESCRIBE_TRANSACTIONS: _api("0", "transaction_listing.describe_transactions"),
     ApiKey.LIST_TRANSACTIONS: _api("0-2", "transaction_listing.list_transactions"),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _api("0-1", "consumer_groups.consumer_group_heartbeat"),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _api("0-1", "consumer_groups.consumer_group_describe"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
 }
 

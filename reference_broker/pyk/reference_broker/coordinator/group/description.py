@@ -8,13 +8,15 @@ from pyk.protocol.messages.describe_groups import DescribedGroup, DescribedGroup
 from pyk.protocol.messages.list_groups import ListedGroup
 
 from .classic_group import ClassicGroup, GroupState
+from .consumer.consumer_group import CONSUMER, ConsumerGroup
+from .groups import Group
 from .member import Member
 
 CLASSIC = "classic"
 
 
 def list_groups(
-    groups: Iterable[ClassicGroup], states: Collection[str], types: Collection[str]
+    groups: Iterable[Group], states: Collection[str], types: Collection[str]
 ) -> list[ListedGroup]:
     """Return the groups in one of ``states`` and of one of ``types``.
 
@@ -22,18 +24,21 @@ def list_groups(
     """
     states = {state.lower() for state in states}
     types = {kind.lower() for kind in types}
-    if types and CLASSIC not in types:
-        return []
     return [
         ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type or "",
             group_state=group.state.value,
-            group_type=CLASSIC,
+            group_type=_type_of(group),
         )
         for group in groups
-        if not states or group.state.value.lower() in states
+        if (not states or group.state.value.lower() in states)
+        and (not types or _type_of(group) in types)
     ]
+
+
+def _type_of(group: Group) -> str:
+    return CONSUMER if isinstance(group, ConsumerGroup) else CLASSIC
 
 
 def describe_group(group: ClassicGroup) -> DescribedGroup:

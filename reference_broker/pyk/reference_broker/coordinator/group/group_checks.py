@@ -1,23 +1,15 @@
-"""Checks whether a classic group allows an operation in its present state."""
+"""Checks whether a group allows an operation in its present state."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 
 from .classic_group import ClassicGroup, GroupState
+from .consumer.consumer_group import ConsumerGroup
+from .groups import Group
 from .member import Protocols
 from .protocol_vote import has_protocol_in_common
-
-
-def existing_group(groups: Mapping[str, ClassicGroup], group_id: str) -> ClassicGroup:
-    """Return a group; raise if there is none of this id."""
-    group = groups.get(group_id)
-    if group is None:
-        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-    return group
 
 
 def supports(group: ClassicGroup, protocol_type: str, protocols: Protocols) -> bool:
@@ -58,16 +50,21 @@ def check_transactional_commit(
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
 
 
-def check_offset_delete(group: ClassicGroup) -> None:
+def check_offset_delete(group: Group) -> None:
     """Raise unless offsets may be deleted.
 
-    Those of a consumer group may at any time, those of others only while the group is empty.
+    Those of a group of consumers may at any time, those of others only while the group is empty.
     """
+    if isinstance(group, ConsumerGroup):
+        return
     if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)
 
 
-def check_delete(group: ClassicGroup) -> None:
+def check_delete(group: Group) -> None:
     """Raise unless the group may be deleted."""
-    if group.state is not GroupState.EMPTY:
+    is_empty = (
+        group.is_empty if isinstance(group, ConsumerGroup) else group.state is GroupState.EMPTY
+    )
+    if not is_empty:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)

@@ -10,6 +10,7 @@ from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardEnvi
 from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 
 if TYPE_CHECKING:
+    from .consumer.group_config import ConsumerGroupConfig
     from .shard import GroupShard
 
 
@@ -48,6 +49,20 @@ def new_group_shard(environment: ShardEnvironment) -> GroupShard:
         ),
         environment.timers,
         environment.new_uuid,
+        consumer_config=lambda: _consumer_group_config(environment.current_config()),
+        image=environment.image,
+    )
+
+
+def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
+    from .consumer.group_config import ConsumerGroupConfig
+
+    return ConsumerGroupConfig(
+        session_timeout_ms=config.group_consumer_session_timeout_ms,
+        heartbeat_interval_ms=config.group_consumer_heartbeat_interval_ms,
+        assignment_interval_ms=config.group_consumer_assignment_interval_ms,
+        max_size=config.group_consumer_max_size,
+        assignors=config.group_consumer_assignors,
     )
 
 

@@ -21,6 +21,7 @@ from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
 from .group_checks import supports
+from .groups import Group, classic_group, is_unused, tombstones_of
 from .member import Member, Protocols, join_error
 from .protocol_vote import select_protocol
 from .rebalance import GroupConfig, Rebalancer
@@ -74,7 +75,7 @@ class GroupMembership:
 
     def __init__(
         self,
-        groups: dict[str, ClassicGroup],
+        groups: dict[str, Group],
         config: GroupConfig,
         timers: ShardTimers,
         new_uuid: Callable[[], UUID],
@@ -96,17 +97,21 @@ class GroupMembership:
             <= self._config.max_session_timeout_ms
         ):
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
-        group = self._groups.get(request.group_id)
-        if group is not None:
-            return self._join_group(group, join)
+        found = self._groups.get(request.group_id)
+        if isinstance(found, ClassicGroup):
+            return self._join_group(found, join)
+        if found is not None and not is_unused(found):
+            return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if request.member_id != UNKNOWN_MEMBER_ID:
             return join.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
         group = ClassicGroup(group_id=request.group_id, state_since_ms=join.moment.time_ms)
         self._groups[request.group_id] = group
         decision = self._join_group(group, join)
-        return (
-            decision if decision.records else Decision((empty_group_record(group),), replays=False)
-        )
+        records = decision.records or (empty_group_record(group),)
+        if found is not None:
+            # A consumer group that everybody has left becomes a classic one.
+            records = (*tombstones_of(found), *records)
+        return slotted.evolve(decision, records=records, replays=False)
 
     def _join_group(self, group: ClassicGroup, join: Join) -> Decision:
         request, member_id = join.request, join.request.member_id
@@ -221,7 +226,7 @@ class GroupMembership:
 
     def sync(self, request: SyncGroupRequest, deferred: DeferredSync, moment: Moment) -> Decision:
         """Give a member its assignment; ``deferred`` is completed once the leader has sent that."""
-        group = self._groups.get(request.group_id)
+        group = classic_group(self._groups, request.group_id)
         if group is None:
             return refuse_sync(deferred, ErrorCode.UNKNOWN_MEMBER_ID)
         try:
@@ -277,7 +282,7 @@ class GroupMembership:
         moment: Moment,
     ) -> ErrorCode:
         """Prolong a member's session; return the error it must act on: rejoin, or it was fenced."""
-        group = self._groups.get(group_id)
+        group = classic_group(self._groups, group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         try:
@@ -337,6 +342,8 @@ class GroupMembership:
     def unload(self) -> None:
         """Send all members elsewhere: this broker has stopped coordinating their groups."""
         for group in self._groups.values():
+            if not isinstance(group, ClassicGroup):
+                continue
             for member in list(group.members.values()):
                 member.complete_join(join_error(ErrorCode.NOT_COORDINATOR, member.member_id))
                 if member.awaiting_sync is not None:

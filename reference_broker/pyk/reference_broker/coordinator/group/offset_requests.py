@@ -5,7 +5,7 @@ Each takes effect when its records are replayed, like all of a shard's decisions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.decision import Decision, TransactionalProducer
@@ -13,16 +13,17 @@ from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
-from .classic_group import NO_GENERATION, ClassicGroup, GroupState
+from .classic_group import NO_GENERATION
+from .consumer.consumer_group import ConsumerGroup
+from .consumer.offset_checks import CommitCheck, check_commit, check_commit_in_transaction
 from .group_checks import (
     check_offset_commit,
     check_offset_delete,
     check_transactional_commit,
-    existing_group,
 )
+from .groups import Groups, existing_group, is_unused, tombstones_of
 from .membership import GroupMembership
 from .offsets import OffsetStore, OffsetToCommit
-from .records import group_tombstone
 
 OffsetResults = dict[tuple[str, int], ErrorCode]
 
@@ -30,9 +31,7 @@ OffsetResults = dict[tuple[str, int], ErrorCode]
 class OffsetRequests:
     """Commits, deletes and expires offsets of the groups of one shard."""
 
-    def __init__(
-        self, groups: Mapping[str, ClassicGroup], offsets: OffsetStore, membership: GroupMembership
-    ) -> None:
+    def __init__(self, groups: Groups, offsets: OffsetStore, membership: GroupMembership) -> None:
         self._groups = groups
         self._offsets = offsets
         self._membership = membership
@@ -53,7 +52,11 @@ class OffsetRequests:
         """
         member_id, instance_id, generation_id = member
         group = self._groups.get(group_id)
-        if group is not None:
+        stale: OffsetResults = {}
+        if isinstance(group, ConsumerGroup):
+            check = check_commit(group, member_id, generation_id, version=version)
+            offsets, stale = _without_stale(offsets, check)
+        elif group is not None:
             check_offset_commit(group, member_id, instance_id, generation_id)
             self._membership.keep_alive(group, member_id, moment)
         elif generation_id > NO_GENERATION:
@@ -63,7 +66,7 @@ class OffsetRequests:
                 ErrorCode.GROUP_ID_NOT_FOUND if is_new_error else ErrorCode.ILLEGAL_GENERATION
             )
         results, records = self._offsets.commit(group_id, offsets, retention_ms, moment)
-        return results, Decision(tuple(records))
+        return {**results, **stale}, Decision(tuple(records))
 
     def commit_in_transaction(
         self,
@@ -79,12 +82,19 @@ class OffsetRequests:
         """
         member_id, instance_id, generation_id = member
         group = self._groups.get(group_id)
-        if group is not None:
+        stale: OffsetResults = {}
+        if isinstance(group, ConsumerGroup):
+            offsets, stale = _without_stale(
+                offsets,
+                check_commit_in_transaction(group, member_id, instance_id, generation_id),
+                ErrorCode.ILLEGAL_GENERATION,
+            )
+        elif group is not None:
             check_transactional_commit(group, member_id, instance_id, generation_id)
         elif generation_id > NO_GENERATION:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
         results, records = self._offsets.commit(group_id, offsets, -1, moment)
-        return results, Decision(tuple(records), producer=producer)
+        return {**results, **stale}, Decision(tuple(records), producer=producer)
 
     def delete(
         self, group_id: str, partitions: Iterable[tuple[str, int]]
@@ -103,10 +113,25 @@ class OffsetRequests:
             records += expired
             offset_count = sum(map(len, self._offsets.of_group(group_id).values()))
             if (
-                group.is_in(GroupState.EMPTY)
-                and not group.pending_join
+                is_unused(group)
                 and not self._offsets.pending.of_group(group_id)
                 and len(expired) == offset_count
             ):
-                records.append(group_tombstone(group_id))
+                records += tombstones_of(group)
         return Decision(tuple(records), is_atomic=False)
+
+
+def _without_stale(
+    offsets: Iterable[OffsetToCommit],
+    check: CommitCheck,
+    error: ErrorCode = ErrorCode.STALE_MEMBER_EPOCH,
+) -> tuple[list[OffsetToCommit], OffsetResults]:
+    """Return the offsets that a member may commit, and the errors of the others."""
+    fresh: list[OffsetToCommit] = []
+    stale: OffsetResults = {}
+    for each in offsets:
+        if check(each.topic_id, each.partition):
+            fresh.append(each)
+        else:
+            stale[each.topic, each.partition] = error
+    return fresh, stale

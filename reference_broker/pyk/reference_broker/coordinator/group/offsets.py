@@ -13,7 +13,9 @@ from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
-from .classic_group import ClassicGroup, GroupState
+from .classic_group import GroupState
+from .consumer.consumer_group import ConsumerGroup
+from .groups import Group
 from .pending_offsets import PendingOffsets
 from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone
 
@@ -78,7 +80,7 @@ class OffsetStore:
         return results, records
 
     def delete(
-        self, group: ClassicGroup, partitions: Iterable[tuple[str, int]]
+        self, group: Group, partitions: Iterable[tuple[str, int]]
     ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
         """Return the result for each partition, and the tombstones of those with an offset.
 
@@ -133,7 +135,7 @@ class OffsetStore:
         }
         return [offset_tombstone(*each) for each in gone]
 
-    def expired(self, group: ClassicGroup, moment: Moment) -> list[CoordinatorRecord]:
+    def expired(self, group: Group, moment: Moment) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
 
         1. A group that has or had members keeps its offsets while it has members, and counts from
@@ -141,7 +143,10 @@ class OffsetStore:
         2. A group of consumers forgets even then what it no longer subscribes to.
         3. Without any members ever, each offset counts from its commit.
         4. Where a transaction has an offset pending, none expires.
+        5. A group that the coordinator assigns forgets what it does not subscribe to.
         """
+        if isinstance(group, ConsumerGroup):
+            return self._expired_without_subscriber(group, moment)
         if group.protocol_type is None:
             return self._expired(
                 group.group_id,
@@ -160,14 +165,17 @@ class OffsetStore:
             and group.is_in(GroupState.STABLE)
             and group.topics is not None
         ):
-            return self._expired(
-                group.group_id,
-                lambda topic, offset: (
-                    not group.is_subscribed_to(topic)
-                    and self._is_expired(offset, offset.commit_timestamp_ms, moment)
-                ),
-            )
+            return self._expired_without_subscriber(group, moment)
         return []
+
+    def _expired_without_subscriber(self, group: Group, moment: Moment) -> list[CoordinatorRecord]:
+        return self._expired(
+            group.group_id,
+            lambda topic, offset: (
+                self._is_expired(offset, offset.commit_timestamp_ms, moment)
+                and not group.is_subscribed_to(topic)
+            ),
+        )
 
     def _expired(
         self, group_id: str, is_expired: Callable[[str, CommittedOffset], bool]

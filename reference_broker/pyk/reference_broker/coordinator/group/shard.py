@@ -19,6 +19,7 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.coordinator.shard_timers import ShardTimers
@@ -26,7 +27,12 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup
-from .group_checks import check_delete, existing_group
+from .consumer.consumer_group import ConsumerGroup
+from .consumer.group_config import ConsumerGroupConfig
+from .consumer.membership import ConsumerMembership
+from .consumer_groups import ConsumerGroups
+from .group_checks import check_delete
+from .groups import Group, classic_group, existing_group, tombstones_of
 from .membership import GroupMembership
 from .offset_requests import OffsetRequests
 from .offsets import OffsetConfig, OffsetStore
@@ -34,7 +40,6 @@ from .rebalance import GroupConfig
 from .records import (
     committed_offset,
     group_from_record,
-    group_tombstone,
 )
 
 
@@ -47,8 +52,13 @@ class GroupShard:
         offset_config: OffsetConfig,
         timers: ShardTimers,
         new_uuid: Callable[[], UUID],
+        *,
+        consumer_config: Callable[[], ConsumerGroupConfig],
+        image: MetadataImage,
     ) -> None:
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups: dict[str, Group] = {}
+        self.consumer_groups = ConsumerGroups(self.groups, consumer_config, image)
+        self.consumers = ConsumerMembership(self.consumer_groups, timers, new_uuid)
         self._timers = timers
         self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
@@ -64,6 +74,8 @@ class GroupShard:
         group = self.groups.get(group_id)
         if group is None:
             return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Decision()
+        if isinstance(group, ConsumerGroup):
+            return self.consumers.leave_group(group, leavers)
         return self.membership.leave(group, leavers, moment)
 
     def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Decision]:
@@ -72,13 +84,14 @@ class GroupShard:
         records: list[CoordinatorRecord] = []
         for group_id in dict.fromkeys(group_ids):
             try:
-                check_delete(existing_group(self.groups, group_id))
+                group = existing_group(self.groups, group_id)
+                check_delete(group)
             except ApiError as error:
                 results[group_id] = error.code
                 continue
             results[group_id] = ErrorCode.NONE
             records += self.offsets.tombstones(group_id)
-            records.append(group_tombstone(group_id))
+            records += tombstones_of(group)
         return results, Decision(tuple(records), is_atomic=False)
 
     def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
@@ -104,6 +117,8 @@ class GroupShard:
                 self.offsets.put(key.group, key.topic, key.partition, committed_offset(value))
             else:
                 self.offsets.remove(key.group, key.topic, key.partition)
+        else:
+            self.consumer_groups.replay(record)
 
     def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
         """Remember an offset of an open transaction."""
@@ -122,8 +137,9 @@ class GroupShard:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
-        replaced = self.groups.pop(group_id, None)
+        replaced = classic_group(self.groups, group_id)
         if replaced is not None:
+            del self.groups[group_id]
             self.membership.group_deleted(replaced)
         if value is not None:
             self.groups[group_id] = group_from_record(group_id, value)
@@ -133,7 +149,12 @@ class GroupShard:
     def loaded(self, moment: Moment) -> list[Decision]:
         """Begin the sessions of all members that were read from the log, and expire offsets."""
         self._schedule_expiry(moment)
-        return [self.membership.group_loaded(group, moment) for group in self.groups.values()]
+        self.consumers.loaded(moment)
+        return [
+            self.membership.group_loaded(group, moment)
+            for group in self.groups.values()
+            if isinstance(group, ClassicGroup)
+        ]
 
     def unloaded(self) -> None:
         """Send all members elsewhere: this broker has stopped coordinating their groups."""

@@ -7,6 +7,9 @@ from typing import Any
 
 from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.consumer_group_describe import (
+    DescribedGroup as DescribedConsumerGroup,
+)
 from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -50,6 +53,52 @@ def describe_groups(call: Call) -> HandlerResult:
         return response  # type: ignore[no-any-return]
 
     return then(_DESCRIBED(call), complete)
+
+
+_DESCRIBED_CONSUMERS = by_item(
+    "group_ids", "groups", lambda call, group: group_refusal(call, AclOperation.DESCRIBE, group)
+)
+
+
+def describe_consumer_groups(call: Call) -> HandlerResult:
+    """Refuse groups that the client may not describe, or whose topics it may not describe."""
+
+    def complete(response: Any) -> Message:
+        response.groups = [_without_hidden_topics(call, group) for group in response.groups]
+        for group in response.groups:
+            if group.authorized_operations != NO_OPERATIONS:
+                group.authorized_operations = call.access.operations(
+                    ResourceType.GROUP, group.group_id
+                )
+        return response  # type: ignore[no-any-return]
+
+    return then(_DESCRIBED_CONSUMERS(call), complete)
+
+
+def _without_hidden_topics(call: Call, group: Any) -> Any:
+    names = {
+        topic.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for topic in assignment.topic_partitions
+    }.union(*(member.subscribed_topic_names for member in group.members))
+    if not any(topic_refusal(call, AclOperation.DESCRIBE, name) for name in sorted(names)):
+        return group
+    return DescribedConsumerGroup(
+        group_id=group.group_id,
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        error_message="The group has described topic(s) that the client is not authorized to "
+        "describe.",
+    )
+
+
+def consumer_group_heartbeat(call: Call) -> HandlerResult:
+    """Refuse a subscription with a topic that the client may not describe."""
+    for name in call.request.subscribed_topic_names or ():
+        code = topic_refusal(call, AclOperation.DESCRIBE, name)
+        if code:
+            return call.refuse(code)
+    return call.proceed()
 
 
 _FOUND = by_item("coordinator_keys", "coordinators", coordinator_refusal)

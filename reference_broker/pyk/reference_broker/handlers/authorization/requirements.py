@@ -73,6 +73,8 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.OFFSET_COMMIT: _needs(on_group(READ), then=partitions(READ)),
     ApiKey.OFFSET_FETCH: _needs(then=groups.offset_fetch),
     ApiKey.OFFSET_DELETE: _needs(on_group(DELETE), then=partitions(READ, also_without_items=True)),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _needs(on_group(READ), then=groups.consumer_group_heartbeat),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _needs(then=groups.describe_consumer_groups),
     ApiKey.DESCRIBE_GROUPS: _needs(then=groups.describe_groups),
     ApiKey.LIST_GROUPS: _needs(then=groups.list_groups),
     ApiKey.DELETE_GROUPS: _needs(

@@ -1,0 +1,1 @@
+"""Groups of type consumer, which the coordinator assigns (KIP-848)."""

@@ -1,0 +1,53 @@
+"""The groups of one shard by id; a group is of one type at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.reference_broker.errors import ApiError
+
+from .classic_group import ClassicGroup, GroupState
+from .consumer.consumer_group import ConsumerGroup
+from .consumer.records import consumer_group_tombstones
+from .records import group_tombstone
+
+Group = ClassicGroup | ConsumerGroup
+Groups = Mapping[str, Group]
+
+
+def existing_group(groups: Groups, group_id: str) -> Group:
+    """Return a group; raise if there is none of this id."""
+    group = groups.get(group_id)
+    if group is None:
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    return group
+
+
+def classic_group(groups: Groups, group_id: str) -> ClassicGroup | None:
+    """Return a classic group, None if there is none, or one of another type."""
+    group = groups.get(group_id)
+    return group if isinstance(group, ClassicGroup) else None
+
+
+def consumer_group(groups: Groups, group_id: str) -> ConsumerGroup:
+    """Return a consumer group; raise if there is none, or one of another type."""
+    group = existing_group(groups, group_id)
+    if not isinstance(group, ConsumerGroup):
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    return group
+
+
+def is_unused(group: Group) -> bool:
+    """Return whether a group has no members, and none that is about to join."""
+    if isinstance(group, ConsumerGroup):
+        return group.is_empty
+    return group.is_in(GroupState.EMPTY) and not group.pending_join
+
+
+def tombstones_of(group: Group) -> list[CoordinatorRecord]:
+    """Return the records that delete a group without members."""
+    if isinstance(group, ConsumerGroup):
+        return consumer_group_tombstones(group.group_id, group.patterns)
+    return [group_tombstone(group.group_id)]

@@ -1,0 +1,468 @@
+"""ConsumerGroupHeartbeat: join, stay, leave, and be fenced (KIP-848)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.errors import ApiError
+from support.consumer_members import ConsumerGroups, configured, error_of
+from support.groups import GROUP, offset
+
+
+@pytest.fixture
+def groups() -> ConsumerGroups:
+    groups = ConsumerGroups()
+    groups.create("orders", 4)
+    return groups
+
+
+JOIN: dict[str, Any] = {"rebalance_timeout_ms": 1, "subscribed_topic_names": ["orders"]}
+INVALID: list[tuple[dict[str, Any], str]] = [
+    ({"member_id": " ", "epoch": 0}, "MemberId can't be empty."),
+    ({"member_id": "", "epoch": -1, "version": 0}, "MemberId can't be empty."),
+    ({"member_id": "a", "epoch": 0, "group": ""}, "GroupId can't be empty."),
+    ({"member_id": "a", "epoch": 0, "instance_id": ""}, "InstanceId can't be empty."),
+    ({"member_id": "a", "epoch": 0, "rack_id": ""}, "RackId can't be empty."),
+    (
+        {"member_id": "a", "epoch": 0},
+        "RebalanceTimeoutMs must be provided in first request.",
+    ),
+    (
+        {"member_id": "a", "epoch": 0, **JOIN},
+        "TopicPartitions must be empty when (re-)joining.",
+    ),
+    (
+        {"member_id": "a", "epoch": 0, "owned": {}, "rebalance_timeout_ms": 1},
+        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+    ),
+    ({"member_id": "a", "epoch": -2}, "InstanceId can't be null."),
+    ({"member_id": "a", "epoch": -3}, "MemberEpoch is invalid."),
+]
+
+
+@pytest.mark.parametrize(("request_", "message"), INVALID, ids=[text for _, text in INVALID])
+def test_an_invalid_request_is_refused_in_the_words_of_kafka(
+    groups: ConsumerGroups, request_: dict[str, Any], message: str
+) -> None:
+    response = groups.beat(**request_)
+
+    assert (error_of(response), response.error_message) == (ErrorCode.INVALID_REQUEST, message)
+    assert groups.shard.groups == {}
+
+
+def test_an_unknown_assignor_is_refused(groups: ConsumerGroups) -> None:
+    response = groups.join_as("a", "orders", server_assignor="best")
+
+    assert error_of(response) is ErrorCode.UNSUPPORTED_ASSIGNOR
+    assert "uniform, range" in str(response.error_message)
+
+
+def test_the_first_member_gets_all_partitions_at_once(groups: ConsumerGroups) -> None:
+    response = groups.join_as("a", "orders")
+
+    assert groups.told(response) == {"orders": [0, 1, 2, 3]}
+    assert (response.member_id, response.member_epoch) == ("a", 2)
+    assert response.heartbeat_interval_ms == 5_000
+    assert groups.group.state.value == "Stable"
+
+
+def test_in_version_0_the_coordinator_gives_the_member_id(groups: ConsumerGroups) -> None:
+    response = groups.join_as("", "orders", version=0)
+
+    assert response.member_id in groups.group.members
+
+
+def test_a_heartbeat_without_news_tells_nothing_and_writes_nothing(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    written = len(groups.log)
+
+    response = groups.beat("a", 2, {"orders": [0, 1, 2, 3]})
+
+    assert groups.told(response) is None
+    assert len(groups.log) == written
+
+
+def test_a_full_heartbeat_is_told_the_assignment_again(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    response = groups.beat("a", 2, {"orders": [0, 1, 2, 3]}, **JOIN)
+
+    assert groups.told(response) == {"orders": [0, 1, 2, 3]}
+
+
+def test_a_member_that_did_not_get_the_answer_may_join_again(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    response = groups.join_as("a", "orders")
+
+    assert response.member_epoch == 2
+    assert groups.told(response) == {"orders": [0, 1, 2, 3]}
+
+
+def test_a_partition_has_one_owner_until_it_is_given_up(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    assert groups.told(groups.join_as("b", "orders")) == {}
+    told = groups.beat("a", 2, {"orders": [0, 1, 2, 3]})
+    assert groups.told(told) == {"orders": [0, 1]}
+    assert told.member_epoch == 2
+    assert groups.told(groups.beat("b", 3)) is None
+
+    given_up = groups.beat("a", 2, {"orders": [0, 1]})
+    assert given_up.member_epoch == 3
+    assert groups.told(groups.beat("b", 3)) == {"orders": [2, 3]}
+    assert groups.group.state.value == "Stable"
+
+
+def test_a_member_that_gives_up_nothing_in_time_is_removed(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", rebalance_s=30)
+    groups.join_as("b", "orders")
+    groups.beat("a", 2)
+    groups.advance(29)
+    for _ in range(2):
+        groups.beat("a", 2)
+        groups.beat("b", 3)
+
+    groups.advance(1)
+
+    assert list(groups.group.members) == ["b"]
+    assert groups.told(groups.beat("b", 3)) == {"orders": [0, 1, 2, 3]}
+
+
+def test_a_member_without_heartbeat_is_removed(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    groups.advance(44)
+    assert not groups.beat("a", 2).error_code
+    groups.advance(44)
+    assert "a" in groups.group.members
+
+    groups.advance(1)
+
+    assert groups.group.members == {}
+    assert error_of(groups.beat("a", 2)) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("epoch", "relation"), [(3, "greater"), (1, "smaller")], ids=["greater", "smaller"]
+)
+def test_a_wrong_epoch_is_fenced(groups: ConsumerGroups, epoch: int, relation: str) -> None:
+    groups.join_as("a", "orders")
+
+    response = groups.beat("a", epoch, {"orders": [0]})
+
+    assert error_of(response) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert f"has a {relation} member epoch ({epoch})" in str(response.error_message)
+
+
+def test_the_epoch_before_is_taken_from_a_member_that_lost_the_answer(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", "orders")
+    groups.join_as("b", "orders")
+    groups.reconcile("a", "b")
+
+    repeated = groups.beat("a", 2, {"orders": [0, 1]})
+    assert (error_of(repeated), repeated.member_epoch) == (ErrorCode.NONE, 3)
+    with_too_much = groups.beat("a", 2, {"orders": [0, 2]})
+    assert error_of(with_too_much) is ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_who_leaves_is_gone_and_the_others_take_over(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    groups.join_as("b", "orders")
+    groups.reconcile("a", "b")
+
+    left = groups.leave_as("b")
+
+    assert (left.member_id, left.member_epoch) == ("b", -1)
+    assert groups.told(groups.beat("a", 3)) == {"orders": [0, 1, 2, 3]}
+    assert groups.deadlines == 1
+    assert error_of(groups.leave_as("b")) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_unknown_group_and_member_are_told_apart(groups: ConsumerGroups) -> None:
+    unknown = groups.beat("a", 1)
+    assert error_of(unknown) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert unknown.error_message == f"Consumer group {GROUP} not found."
+
+    groups.join_as("a", "orders")
+
+    assert error_of(groups.beat("b", 1)) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_full_group_takes_no_more_members(groups: ConsumerGroups) -> None:
+    configured(groups, max_size=1)
+    groups.join_as("a", "orders")
+
+    assert error_of(groups.join_as("b", "orders")) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert not groups.join_as("a", "orders").error_code
+
+
+def test_targets_are_assigned_at_intervals(groups: ConsumerGroups) -> None:
+    configured(groups, assignment_interval_ms=1_000)
+    groups.join_as("a", "orders")
+
+    assert groups.join_as("b", "orders").member_epoch == 2
+    assert groups.group.state.value == "Assigning"
+    groups.advance(1)
+
+    assert groups.told(groups.beat("a", 2, {"orders": [0, 1, 2, 3]})) == {"orders": [0, 1]}
+
+
+def test_a_new_subscription_takes_partitions_away_at_once(groups: ConsumerGroups) -> None:
+    groups.create("payments", 2)
+    groups.join_as("a", "orders")
+    groups.join_as("b", "orders")
+    groups.reconcile("a", "b")
+
+    changed = groups.beat("a", 3, {"orders": [0, 1]}, subscribed_topic_names=["payments"])
+
+    assert groups.told(changed) == {}
+    assert groups.told(groups.beat("a", 3, {})) == {"payments": [0, 1]}
+    assert groups.told(groups.beat("b", 3)) == {"orders": [0, 1, 2, 3]}
+
+
+def test_more_partitions_are_assigned_with_the_next_heartbeat(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    groups.create("orders", 6)
+
+    assert groups.told(groups.beat("a", 2)) == {"orders": [0, 1, 2, 3, 4, 5]}
+
+
+def test_a_topic_that_appears_is_assigned_and_one_that_goes_is_taken_away(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", "orders", "payments")
+    groups.create("payments", 1)
+    created = groups.beat("a", 2)
+    assert groups.told(created) == {"orders": [0, 1, 2, 3], "payments": [0]}
+
+    groups.delete_topic("orders")
+
+    assert groups.told(groups.beat("a", 3, {"payments": [0]})) == {"payments": [0]}
+
+
+def test_a_restart_of_the_coordinator_changes_nothing_for_members(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", rebalance_s=30, rack_id="r", server_assignor="range")
+    groups.join_as("b", "orders")
+    groups.beat("a", 2)
+    before = groups.describe()
+
+    groups.restart()
+
+    assert groups.describe() == before
+    assert groups.told(groups.beat("a", 2, {"orders": [0, 1]})) is None
+    assert groups.told(groups.beat("b", 3)) == {"orders": [2, 3]}
+    groups.advance(45)
+    assert groups.group.members == {}
+
+
+def test_a_coordinator_that_cannot_write_changes_nothing(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    groups.log.fails_with = ErrorCode.NOT_ENOUGH_REPLICAS
+
+    refused = groups.join_as("b", "orders")
+
+    assert error_of(refused) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert list(groups.group.members) == ["a"]
+
+
+# -- static members ------------------------------------------------------------------------------
+
+
+def test_a_static_member_comes_back_to_its_partitions_under_a_new_id(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", "orders", instance_id="one")
+    taken = groups.join_as("b", "orders", instance_id="one")
+    assert error_of(taken) is ErrorCode.UNRELEASED_INSTANCE_ID
+
+    left = groups.leave_as("a", -2, instance_id="one")
+    assert left.member_epoch == -2
+    back = groups.join_as("b", "orders", instance_id="one")
+
+    assert (back.member_epoch, groups.told(back)) == (2, {"orders": [0, 1, 2, 3]})
+    assert list(groups.group.members) == ["b"]
+    fenced = groups.beat("a", 2, instance_id="one")
+    assert error_of(fenced) is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_static_member_that_stays_away_loses_its_partitions(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", instance_id="one")
+    groups.leave_as("a", -2, instance_id="one")
+
+    groups.advance(45)
+
+    assert groups.group.members == {}
+    assert groups.group.static_members == {}
+
+
+def test_an_administrator_removes_a_static_member(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", instance_id="one")
+
+    assert groups.leave(("", "one"), ("x", None)) == [
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+    assert groups.group.members == {}
+
+
+# -- patterns ------------------------------------------------------------------------------------
+
+
+def test_a_pattern_stands_for_the_topics_that_match_as_a_whole(groups: ConsumerGroups) -> None:
+    groups.create("orders.eu", 1)
+    groups.create("my orders", 1)
+
+    joined = groups.join_as("a", subscribed_topic_regex="orders.*")
+
+    assert groups.told(joined) == {"orders": [0, 1, 2, 3], "orders.eu": [0]}
+
+
+def test_an_invalid_pattern_is_refused(groups: ConsumerGroups) -> None:
+    response = groups.join_as("a", subscribed_topic_regex="(")
+
+    assert error_of(response) is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert response.error_message == (
+        "SubscribedTopicRegex `(` is not a valid regular expression: missing closing )."
+    )
+
+
+def test_a_pattern_finds_new_topics_at_most_every_ten_seconds(groups: ConsumerGroups) -> None:
+    groups.join_as("a", subscribed_topic_regex="orders.*")
+    groups.create("payments", 1)
+    groups.beat("a", 2)
+
+    groups.create("orders.eu", 1)
+    assert groups.told(groups.beat("a", 2)) is None
+    groups.advance(10)
+
+    assert groups.told(groups.beat("a", 2)) == {"orders": [0, 1, 2, 3], "orders.eu": [0]}
+
+
+def test_a_pattern_shows_no_topic_that_the_member_may_not_see(groups: ConsumerGroups) -> None:
+    groups.create("secrets", 1)
+
+    joined = groups.join_as(
+        "a", subscribed_topic_regex=".*", may_see=lambda topic: topic == "orders"
+    )
+
+    assert groups.told(joined) == {"orders": [0, 1, 2, 3]}
+
+
+def test_a_pattern_that_nobody_uses_is_forgotten(groups: ConsumerGroups) -> None:
+    groups.join_as("a", subscribed_topic_regex="orders.*")
+    groups.join_as("b", subscribed_topic_regex="orders.*")
+
+    groups.beat("a", 2, subscribed_topic_regex="")
+    assert set(groups.group.patterns) == {"orders.*"}
+    groups.leave_as("b")
+
+    assert groups.group.patterns == {}
+
+
+# -- offsets -------------------------------------------------------------------------------------
+
+
+def committed_by(groups: ConsumerGroups, member_id: str, epoch: int, **more: Any) -> Any:
+    one = offset(5, topic_id=groups.image.topics["orders"].topic_id, **more)
+    result = groups.commit(one, member=(member_id, None, epoch), version=9)
+    return result if isinstance(result, ErrorCode) else result["orders", one.partition]
+
+
+def test_a_member_commits_in_its_epoch(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    assert committed_by(groups, "a", 2) is ErrorCode.NONE
+    assert committed_by(groups, "a", 3) is ErrorCode.STALE_MEMBER_EPOCH
+    assert committed_by(groups, "a", 1) is ErrorCode.STALE_MEMBER_EPOCH
+    assert committed_by(groups, "x", 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert committed_by(groups, "", -1) is ErrorCode.UNKNOWN_MEMBER_ID
+    too_old = groups.commit(offset(5), member=("a", None, 2), version=8)
+    assert too_old is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_an_older_epoch_commits_what_the_member_has_had_since(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    groups.join_as("b", "orders")
+    groups.reconcile("a", "b")
+
+    assert committed_by(groups, "a", 2, partition=0) is ErrorCode.NONE
+    assert committed_by(groups, "a", 2, partition=2) is ErrorCode.STALE_MEMBER_EPOCH
+
+
+def test_in_a_transaction_a_stale_epoch_is_an_illegal_generation(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    fresh = groups.commit_in_transaction(7, offset(5), member=("a", None, 2))
+    assert fresh["orders", 0] is ErrorCode.NONE
+    assert not groups.commit_in_transaction(7, offset(5))["orders", 0]
+    stale = groups.commit_in_transaction(7, offset(5), member=("a", None, 3))
+    assert stale is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_offsets_of_topics_without_subscribers_expire() -> None:
+    groups = ConsumerGroups(retention_ms=1)
+    groups.create("orders", 4)
+    groups.create("payments", 1)
+    groups.commit(offset(1), offset(1, topic="payments"))
+    groups.join_as("a", "orders")
+
+    for _ in range(15):
+        groups.advance(40)
+        groups.beat("a", 2)
+
+    assert (groups.committed(), groups.committed("payments")) == (1, None)
+
+
+# -- other types ---------------------------------------------------------------------------------
+
+
+def test_an_empty_group_changes_its_type_and_keeps_its_offsets(groups: ConsumerGroups) -> None:
+    groups.commit(offset(3))
+    groups.join_as("a", "orders")
+    assert groups.describe().group_state == "Stable"
+    groups.leave_as("a")
+
+    groups.join_dynamic()
+    groups.restart()
+
+    assert groups.state == "Empty"
+    assert groups.committed() == 3
+    with pytest.raises(ApiError):
+        groups.describe()
+
+
+def test_a_group_with_members_keeps_its_type(groups: ConsumerGroups) -> None:
+    groups.stable()
+
+    assert error_of(groups.join_as("a", "orders")) is ErrorCode.GROUP_ID_NOT_FOUND
+
+    others = ConsumerGroups()
+    others.create("orders", 1)
+    others.join_as("a", "orders")
+    assert others.join().error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert others.heartbeat("a", 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert others.sync("a", 2).error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_only_an_empty_group_is_deleted(groups: ConsumerGroups) -> None:
+    def delete() -> ErrorCode:
+        results: dict[str, ErrorCode] = {}
+        groups.runtime.ask(
+            lambda shard, _: shard.delete_groups([GROUP]), lambda code: {GROUP: code}
+        ).when_done(results.update)
+        return results[GROUP]
+
+    groups.join_as("a", subscribed_topic_regex="orders.*")
+    assert delete() is ErrorCode.NON_EMPTY_GROUP
+    groups.leave_as("a")
+
+    assert delete() is ErrorCode.NONE
+    assert groups.shard.groups == {}
+    groups.restart()
+    assert groups.shard.groups == {}
