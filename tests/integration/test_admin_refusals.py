@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pyk.clients import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
     Admin,
+    AuthorizationError,
     ClientQuotaAlteration,
     ClientQuotaEntity,
-    ClusterAuthorizationFailedError,
+    Producer,
+    ResourcePattern,
+    ResourceType,
     ScramCredentialInfo,
+    TopicAuthorizationFailedError,
     UserScramCredentialUpsertion,
 )
 from pyk.clients.errors import SeveralErrors
@@ -24,7 +31,8 @@ NEW = UserScramCredentialUpsertion("bob", ScramCredentialInfo("SCRAM-SHA-512"), 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     users = {"admin": "a", "shop": "s"}
-    with Cluster(sasl=users, super_users=["admin"]) as cluster:
+    config = {"delegation.token.secret.key": "key of the tokens"}
+    with Cluster(sasl=users, super_users=["admin"], config=config) as cluster:
         yield cluster
 
 
@@ -40,6 +48,10 @@ def cluster() -> Iterator[Cluster]:
             ),
             "ALTER_CONFIGS on the cluster",
         ),
+        (
+            lambda admin: admin.create_delegation_token(owner="User:bob"),
+            "CREATE_TOKENS on the user",
+        ),
     ],
 )
 def test_a_call_that_is_not_allowed_names_the_acl_that_it_needs(
@@ -47,8 +59,21 @@ def test_a_call_that_is_not_allowed_names_the_acl_that_it_needs(
 ) -> None:
     with (
         Admin(**cluster.client_options("shop")) as admin,
-        pytest.raises((ClusterAuthorizationFailedError, SeveralErrors)) as caught,
+        pytest.raises((AuthorizationError, SeveralErrors)) as caught,
     ):
         call(admin)
 
     assert f"it needs an ACL for {needed}" in str(caught.value)
+
+
+def test_the_first_record_of_a_topic_names_the_acl_that_creates_it(cluster: Cluster) -> None:
+    orders = ResourcePattern(ResourceType.TOPIC, "orders")
+    write = AccessControlEntry("User:shop", AclOperation.WRITE)
+    with Admin(**cluster.client_options("admin")) as admin:
+        admin.create_acls([AclBinding(orders, write)])
+
+    with (
+        Producer(**cluster.client_options("shop")) as producer,
+        pytest.raises(TopicAuthorizationFailedError, match="for CREATE if clients create it"),
+    ):
+        producer.send_and_wait("orders", b"first")

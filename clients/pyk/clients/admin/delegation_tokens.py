@@ -150,7 +150,7 @@ def described(response: DescribeDelegationTokenResponse) -> list[DelegationToken
 def check(response: Any) -> None:
     """Raise the error of a response."""
     if response.error_code != ErrorCode.NONE:
-        raise error_for(response.error_code)
+        raise error_for(response.error_code, api_key=response.api_key)
 
 
 def _token(one: DescribedDelegationToken) -> DelegationToken:

@@ -12,12 +12,15 @@ from pyk.protocol.errors import ErrorCode
 _TOPIC = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _CLUSTER = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+_TOKEN = ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
 _TRANSACTIONAL_ID = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.PRODUCE: {_TOPIC: "WRITE", _TRANSACTIONAL_ID: "WRITE"},
     ApiKey.FETCH: {_TOPIC: "READ"},
-    ApiKey.METADATA: {_TOPIC: "DESCRIBE"},
+    ApiKey.METADATA: {
+        _TOPIC: "DESCRIBE, which READ and WRITE include, and for CREATE if clients create it"
+    },
     ApiKey.FIND_COORDINATOR: {_GROUP: "DESCRIBE or READ", _TRANSACTIONAL_ID: "DESCRIBE or WRITE"},
     ApiKey.JOIN_GROUP: {_GROUP: "READ"},
     ApiKey.OFFSET_FETCH: {_GROUP: "DESCRIBE or READ"},
@@ -35,6 +38,7 @@ _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.END_TXN: {_TRANSACTIONAL_ID: "WRITE"},
     ApiKey.CREATE_TOPICS: {_TOPIC: "CREATE on it or on the cluster"},
     ApiKey.DELETE_TOPICS: {_TOPIC: "DELETE"},
+    ApiKey.CREATE_DELEGATION_TOKEN: {_TOKEN: "CREATE_TOKENS on the user that is to own it"},
     ApiKey.CREATE_PARTITIONS: {_TOPIC: "ALTER"},
     ApiKey.DESCRIBE_CONFIGS: dict.fromkeys((_TOPIC, _GROUP, _CLUSTER), "DESCRIBE_CONFIGS"),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: dict.fromkeys((_TOPIC, _GROUP, _CLUSTER), "ALTER_CONFIGS"),

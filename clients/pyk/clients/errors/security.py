@@ -74,7 +74,7 @@ class SecurityDisabledError(BrokerError, code=ErrorCode.SECURITY_DISABLED):
 
 
 class DelegationTokenAuthDisabledError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED):
-    """Delegation tokens are not switched on."""
+    """Delegation tokens are not switched on: brokers need delegation.token.secret.key."""
 
 
 class DelegationTokenNotFoundError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_NOT_FOUND):
@@ -90,7 +90,7 @@ class DelegationTokenOwnerMismatchError(
 class DelegationTokenRequestNotAllowedError(
     BrokerError, code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 ):
-    """Delegation tokens cannot be asked for over this kind of connection."""
+    """Delegation tokens need a login by SASL or a certificate, and not by a token itself."""
 
 
 class DelegationTokenExpiredError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_EXPIRED):
