@@ -7,7 +7,7 @@ import copy
 import json
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +198,46 @@ def test_http_is_for_tests_on_this_machine() -> None:
 def test_other_urls_are_refused_when_they_are_given(url: Any) -> None:
     with pytest.raises(ConfigurationError, match="the URL of the token endpoint must"):
         ClientCredentials(url, "shop", "s3cret")
+
+
+@pytest.mark.parametrize(
+    "new_source",
+    [
+        lambda: ClientCredentials(URL, "shop", "s3cret"),
+        lambda: JwtBearer(URL, AssertionFile("assertion")),
+    ],
+)
+def test_only_listed_endpoints_are_asked_where_there_is_a_list(
+    new_source: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYK_OAUTHBEARER_ALLOWED_URLS", "https://other.example/token")
+
+    with pytest.raises(ConfigurationError, match="this process is limited to"):
+        new_source()
+
+
+@pytest.mark.parametrize(
+    ("assertion", "what"),
+    [
+        (lambda folder: AssertionFile(f"{folder}/assertion"), "the assertion"),
+        (lambda folder: SignedAssertion(key_file=f"{folder}/assertion"), "the key of assertions"),
+        (
+            lambda folder: SignedAssertion(
+                key_file=f"{folder}/listed", template_file=f"{folder}/assertion"
+            ),
+            "the template of assertions",
+        ),
+    ],
+)
+def test_only_listed_files_are_read_where_there_is_a_list(
+    assertion: Any, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "assertion").write_text("a.b.c")
+    (tmp_path / "listed").write_bytes(SigningKey.rs256("k").pem())
+    monkeypatch.setenv("PYK_OAUTHBEARER_ALLOWED_FILES", str(tmp_path / "listed"))
+
+    with pytest.raises(CredentialsError, match=f"{what}, .* this process is limited to"):
+        assertion(tmp_path).assertion(0.0)
 
 
 def test_several_scopes_are_one_text() -> None:
