@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,11 +25,14 @@ class AlertingContext:
     ) -> ssl.SSLObject:
         """Return what :meth:`ssl.SSLContext.wrap_bio` does, with a handshake that sends alerts."""
         made = self._context.wrap_bio(incoming, outgoing, **arguments)
-        shake_hands = made.do_handshake
+        # Without a cycle, so that the memory of TLS is free once the connection has ended.
+        weak = weakref.ref(made)
 
         def do_handshake() -> None:
+            shaking = weak()
+            assert shaking is not None  # this is called by its user
             try:
-                shake_hands()
+                ssl.SSLObject.do_handshake(shaking)
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 raise
             except ssl.SSLError:

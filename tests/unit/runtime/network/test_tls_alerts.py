@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import ssl
+import weakref
 from pathlib import Path
 
 import pytest
 
 from pyk.runtime.network import Address, ClientTls, FrameTransport, SystemNetwork
+from pyk.runtime.network.tls_alerts import AlertingContext
 from support.certificates import Authority
 from support.real_time import IN_TIME
 
@@ -51,6 +54,21 @@ async def test_a_client_learns_that_it_must_show_a_certificate(
     with pytest.raises(ssl.SSLError, match="ALERT"):
         await asyncio.to_thread(connect_and_read, listener.port, context)
     await listener.close()
+
+
+def test_the_memory_of_tls_is_free_without_the_garbage_collector() -> None:
+    context = AlertingContext(ssl.create_default_context(), lambda _: None)
+    gc.disable()
+    try:
+        made = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
+        with pytest.raises(ssl.SSLWantReadError):
+            made.do_handshake()
+        left = weakref.ref(made)
+        del made
+
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def shake_hands(listening: socket.socket, context: ssl.SSLContext) -> None:
