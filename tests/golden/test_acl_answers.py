@@ -8,10 +8,7 @@ writes it again.
 from __future__ import annotations
 
 import asyncio
-import json
-from typing import Any
 
-from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.handlers.table import APIS
 from support.acl_matrix.all_requests import REQUESTS, requests_of
 from support.acl_matrix.answers import Answers, differences
@@ -22,29 +19,6 @@ from support.acl_matrix.running import answers_of
 from support.acl_matrix.users import users
 
 KAFKA: Answers = kept_answers()
-OF_CONFIGS = {name for name in REQUESTS if "configs" in name}
-
-
-def without_configs_of_groups(answers: Answers) -> Answers:
-    """Return the answers of a broker that refuses configurations of groups to who may see them."""
-    return {
-        user: of_user
-        | {name: _refusing_groups(of_user[name]) for name in OF_CONFIGS & of_user.keys()}
-        for user, of_user in answers.items()
-    }
-
-
-def _refusing_groups(answer: dict[str, Any]) -> dict[str, Any]:
-    ((key, resources),) = answer.items()
-    refused = [
-        one | {"errorCode": ErrorCode.INVALID_REQUEST.value} if _is_open_group(one) else one
-        for one in resources
-    ]
-    return {key: sorted(refused, key=json.dumps)}
-
-
-def _is_open_group(resource: dict[str, Any]) -> bool:
-    return resource["resourceName"] in ("readers", "strangers") and resource["errorCode"] == 0
 
 
 def test_users_may_do_and_see_the_same_as_on_apache_kafka() -> None:
@@ -52,7 +26,7 @@ def test_users_may_do_and_see_the_same_as_on_apache_kafka() -> None:
         found = asyncio.run(answers_of(kafka.sasl_bootstrap))
 
     assert sum(map(len, found.values())) > 10_000
-    assert differences(without_configs_of_groups(KAFKA), found) == {}
+    assert differences(KAFKA, found) == {}
 
 
 def test_every_api_of_the_broker_is_in_the_matrix() -> None:

@@ -12,7 +12,13 @@ from pyk.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from pyk.protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
+from pyk.protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from pyk.reference_broker.controller.image import GROUP_RESOURCE
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.group.consumer.group_config import ConsumerGroupConfig
 from pyk.reference_broker.coordinator.group.consumer.heartbeat import Heartbeat
@@ -50,6 +56,14 @@ class ConsumerGroups(Groups):
 
     def delete_topic(self, topic: str) -> None:
         self.image.replay(RemoveTopicRecord(topic_id=self._topics.pop(topic)))
+
+    def configure(self, name: str, value: int) -> None:
+        """Set a configuration of the group."""
+        self.image.replay(
+            ConfigRecord(
+                resource_type=GROUP_RESOURCE, resource_name=GROUP, name=name, value=str(value)
+            )
+        )
 
     # -- members ---------------------------------------------------------------------------------
 

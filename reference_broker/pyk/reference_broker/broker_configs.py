@@ -18,7 +18,7 @@ from .config import (
 )
 from .config.layers import JAAS_CONFIG
 from .controller.configs import ALL_BROKERS
-from .controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, MetadataImage
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +95,10 @@ class BrokerConfigs:
     def describe_topic_with(self, own: Mapping[str, str]) -> list[ConfigEntry]:
         """Return all configurations of a topic that has ``own`` values of its own."""
         return self._layers.describe_topic(parse_topic_configs(own))
+
+    def describe_group(self, group_id: str) -> list[ConfigEntry]:
+        """Return all configurations of a group, whether or not it exists."""
+        return self._layers.describe_group(self._image.config(GROUP_RESOURCE, group_id))
 
     def describe_broker(self) -> list[ConfigEntry]:
         """Return all configurations of this broker, with where each value comes from."""

@@ -56,7 +56,9 @@ async def open_controller(
         PartitionLog(partition),
         timers,
         moment,
-        lambda _: ControllerShard(new_uuid, defaults, configs.describe_topic_with, tokens),
+        lambda _: ControllerShard(
+            new_uuid, defaults, configs.describe_topic_with, tokens, lambda: configs.broker
+        ),
         publish=publish,
         unloaded_error=ErrorCode.NOT_CONTROLLER,
     )

@@ -28,6 +28,7 @@ from pyk.runtime.timers import Moment, TimerQueue
 
 from .broker_configs import BrokerConfigs
 from .controller.image import (
+    BROKER_RESOURCE,
     TOPIC_RESOURCE,
     Change,
     ConfigChanged,
@@ -159,7 +160,7 @@ class MetadataFollower:
             self._steps.carry_out(
                 f"configuring {topic}", lambda: self._replicas.update_config(topic)
             )
-        else:
+        elif change.resource_type == BROKER_RESOURCE:
             self._steps.carry_out("configuring the broker", self._configs.update)
 
     # -- partitions --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pyk.reference_broker.config.definition import (
     UpdateMode,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.reference_broker.config.group_config import GROUP_DEFINITIONS, check_group_configs
 from pyk.reference_broker.config.layers import (
     BROKER_DEFINITIONS,
     TOPIC_DEFINITIONS,
@@ -28,6 +29,7 @@ from pyk.reference_broker.config.log_config import LogConfig
 
 __all__ = [
     "BROKER_DEFINITIONS",
+    "GROUP_DEFINITIONS",
     "TOPIC_DEFINITIONS",
     "BrokerConfig",
     "BrokerConfigLayers",
@@ -43,6 +45,7 @@ __all__ = [
     "Password",
     "UpdateMode",
     "broker_definition",
+    "check_group_configs",
     "check_topic_configs",
     "parse_broker_configs",
     "parse_dynamic_broker_config",

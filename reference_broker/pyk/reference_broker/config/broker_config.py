@@ -385,8 +385,26 @@ class BrokerConfig:
     group_consumer_heartbeat_interval_ms: int = integer(
         5_000, minimum=1, doc="How often members of consumer groups send heartbeats."
     )
+    group_consumer_max_assignment_interval_ms: int = integer(
+        15_000, minimum=0, doc="The longest assignment interval a consumer group may have."
+    )
+    group_consumer_max_heartbeat_interval_ms: int = integer(
+        15_000, minimum=1, doc="The longest heartbeat interval a consumer group may have."
+    )
+    group_consumer_max_session_timeout_ms: int = integer(
+        60_000, minimum=1, doc="The longest session timeout a consumer group may have."
+    )
     group_consumer_max_size: int = integer(
         (1 << 31) - 1, minimum=1, doc="How many members one consumer group may have."
+    )
+    group_consumer_min_assignment_interval_ms: int = integer(
+        0, minimum=0, doc="The shortest assignment interval a consumer group may have."
+    )
+    group_consumer_min_heartbeat_interval_ms: int = integer(
+        5_000, minimum=1, doc="The shortest heartbeat interval a consumer group may have."
+    )
+    group_consumer_min_session_timeout_ms: int = integer(
+        45_000, minimum=1, doc="The shortest session timeout a consumer group may have."
     )
     group_consumer_session_timeout_ms: int = integer(
         45_000,

@@ -29,6 +29,7 @@ from pyk.reference_broker.config.definition import (
     from_parsed,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.reference_broker.config.group_config import GROUP_DEFINITIONS
 from pyk.reference_broker.config.listener_config import ListenerConfig
 from pyk.reference_broker.config.log_config import LogConfig
 from pyk.runtime import slotted
@@ -53,6 +54,7 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    GROUP_CONFIG = 8
 
 
 class ConfigSynonym(NamedTuple):
@@ -265,6 +267,20 @@ class BrokerConfigLayers:
                 own = definition.format(topic_configs[name])
                 synonyms.insert(0, ConfigSynonym(name, own, ConfigSource.TOPIC_CONFIG))
             value = getattr(effective, name.replace(".", "_"))
+            entries.append(_entry(definition, value, synonyms, is_read_only=False))
+        return entries
+
+    def describe_group(self, group_configs: Mapping[str, str]) -> list[ConfigEntry]:
+        """Return all configurations of a group that overrides ``group_configs``."""
+        entries = []
+        for name, definition in GROUP_DEFINITIONS.items():
+            (fallback,) = definition.fallbacks
+            synonyms = list(self._synonyms(BROKER_DEFINITIONS[fallback.name]))
+            value = self._value(fallback.name)
+            if name in group_configs:
+                value = definition.parse(group_configs[name])
+                own = ConfigSynonym(name, group_configs[name], ConfigSource.GROUP_CONFIG)
+                synonyms.insert(0, own)
             entries.append(_entry(definition, value, synonyms, is_read_only=False))
         return entries
 

@@ -1,9 +1,9 @@
-"""Decide which configurations of topics and brokers may change, and to what."""
+"""Decide which configurations of topics, brokers and groups may change, and to what."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -11,19 +11,22 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import (
+    GROUP_DEFINITIONS,
     TOPIC_DEFINITIONS,
+    BrokerConfig,
     ConfigDefinition,
     ConfigType,
     InvalidConfigError,
     UpdateMode,
     broker_definition,
+    check_group_configs,
     check_topic_configs,
     parse_dynamic_broker_config,
 )
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, MetadataImage
 
 ALL_BROKERS = ""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -58,8 +61,9 @@ class Resource:
 class Configs:
     """Decides on configurations by the metadata image; pure."""
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(self, image: MetadataImage, config: Callable[[], BrokerConfig]) -> None:
         self._image = image
+        self._config = config
 
     def replace(self, resource: Resource, given: Sequence[Alteration]) -> list[Message]:
         """Return the records that make ``given`` all that is set; raise :class:`ApiError`."""
@@ -91,6 +95,11 @@ class Configs:
                 )
         elif resource.type == BROKER_RESOURCE:
             self._check_broker(resource.name)
+        elif resource.type == GROUP_RESOURCE:
+            if not resource.name:
+                raise ApiError(
+                    ErrorCode.INVALID_REQUEST, "Default group resources are not allowed."
+                )
         else:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
         twice = [name for name, count in Counter(each.name for each in given).items() if count > 1]
@@ -118,6 +127,8 @@ class Configs:
         changed = {name: value for name, value in values.items() if before.get(name) != value}
         if resource.type == TOPIC_RESOURCE:
             _check_topic_configs(values)
+        elif resource.type == GROUP_RESOURCE:
+            self._check_group_configs(values)
         else:
             _check_broker_configs(resource, changed)
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
@@ -127,6 +138,12 @@ class Configs:
             )
             for name, value in {**changed, **removed}.items()
         ]
+
+    def _check_group_configs(self, values: Mapping[str, str]) -> None:
+        try:
+            check_group_configs(values, self._config())
+        except InvalidConfigError as error:
+            raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
 
 def _check_topic_configs(values: Mapping[str, str]) -> None:
@@ -193,4 +210,6 @@ def _changed_list(
 def _definition(resource: Resource, name: str) -> ConfigDefinition | None:
     if resource.type == TOPIC_RESOURCE:
         return TOPIC_DEFINITIONS.get(name)
+    if resource.type == GROUP_RESOURCE:
+        return GROUP_DEFINITIONS.get(name)
     return broker_definition(name)

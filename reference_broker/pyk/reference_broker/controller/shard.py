@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.runtime.timers import Moment
 
@@ -34,10 +35,11 @@ class ControllerShard:
         defaults: TopicDefaults,
         describe_topic: DescribeTopic,
         tokens: TokenSettings = NO_TOKENS,
+        config: Callable[[], BrokerConfig] = BrokerConfig,
     ) -> None:
         self.image = MetadataImage()
         self.topics = Topics(self.image, new_uuid, defaults)
-        self.configs = Configs(self.image)
+        self.configs = Configs(self.image, config)
         self.new_uuid = new_uuid
         self.defaults = defaults
         self.describe_topic = describe_topic

@@ -16,7 +16,12 @@ from pyk.protocol.messages.describe_configs import (
 from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.controller.configs import ALL_BROKERS
-from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from pyk.reference_broker.controller.image import (
+    BROKER_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    MetadataImage,
+)
 from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
 
@@ -77,6 +82,10 @@ def _entries(services: ConfigServices, resource: DescribeConfigsResource) -> lis
         if name == ALL_BROKERS:
             return services.configs.describe_all_brokers()
         return services.configs.describe_broker()
+    if resource.resource_type == GROUP_RESOURCE:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return services.configs.describe_group(name)
     raise ApiError(
         ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}"
     )

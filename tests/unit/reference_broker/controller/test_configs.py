@@ -4,7 +4,12 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.controller.configs import ConfigOperation
-from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigChanged
+from pyk.reference_broker.controller.image import (
+    BROKER_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    ConfigChanged,
+)
 from support.controllers import Controllers, topic
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
@@ -78,7 +83,7 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
         (BROKER_RESOURCE, "", (SET, "ssl.keystore.type", "JKS"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "0", (SET, "max.connections", "-1"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "0", (APPEND, "foo.bar", "1"), ErrorCode.INVALID_CONFIG),
-        (32, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
+        (16, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_configurations_that_may_not_change_are_refused(
@@ -140,3 +145,49 @@ def test_topic_cannot_be_compacted_later_than_at_the_latest(controllers: Control
         assert refused.error_code == ErrorCode.INVALID_CONFIG
         assert "min.compaction.lag.ms (10) > max.compaction.lag.ms (5)" in refused.error_message
     assert "min.compaction.lag.ms" not in configured(controllers)
+
+
+def test_a_group_has_configurations_of_its_own_before_it_exists(controllers: Controllers) -> None:
+    altered = controllers.alter(
+        GROUP_RESOURCE, "readers", (SET, "consumer.session.timeout.ms", "50000")
+    )
+
+    assert altered.error_code == ErrorCode.NONE
+    own = controllers.shard.image.config(GROUP_RESOURCE, "readers")
+    assert own == {"consumer.session.timeout.ms": "50000"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("session.timeout.ms", "50000", "Unknown group config name: session.timeout.ms"),
+        (
+            "consumer.session.timeout.ms",
+            "44999",
+            (
+                "consumer.session.timeout.ms must be greater than or equal to "
+                "group.consumer.min.session.timeout.ms"
+            ),
+        ),
+        (
+            "consumer.heartbeat.interval.ms",
+            "15001",
+            (
+                "consumer.heartbeat.interval.ms must be less than or equal to "
+                "group.consumer.max.heartbeat.interval.ms"
+            ),
+        ),
+    ],
+)
+def test_a_group_stays_within_the_limits_of_the_broker(
+    controllers: Controllers, name: str, value: str, message: str
+) -> None:
+    altered = controllers.alter(GROUP_RESOURCE, "readers", (SET, name, value))
+
+    assert (altered.error_code, altered.error_message) == (ErrorCode.INVALID_CONFIG, message)
+
+
+def test_there_are_no_configurations_for_all_groups(controllers: Controllers) -> None:
+    altered = controllers.alter(GROUP_RESOURCE, "", (SET, "consumer.session.timeout.ms", "50000"))
+
+    assert altered.error_code == ErrorCode.INVALID_REQUEST

@@ -212,6 +212,17 @@ def test_targets_are_assigned_at_intervals(groups: ConsumerGroups) -> None:
     assert groups.told(groups.beat("a", 2, {"orders": [0, 1, 2, 3]})) == {"orders": [0, 1]}
 
 
+def test_a_group_may_have_timeouts_of_its_own(groups: ConsumerGroups) -> None:
+    groups.configure("consumer.session.timeout.ms", 60_000)
+    groups.configure("consumer.heartbeat.interval.ms", 10_000)
+
+    assert groups.join_as("a", "orders").heartbeat_interval_ms == 10_000
+    groups.advance(59)
+    assert list(groups.group.members) == ["a"]
+    groups.advance(1)
+    assert groups.group.members == {}
+
+
 def test_a_new_subscription_takes_partitions_away_at_once(groups: ConsumerGroups) -> None:
     groups.create("payments", 2)
     groups.join_as("a", "orders")
