@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
-from support.brokers import Kafka, ReferenceBroker, make_topic
+from support.brokers import Kafka, make_topic
 from support.real_time import eventually
 
 KINDS: list[dict[str, object]] = [
@@ -69,16 +69,10 @@ def produce(kafka: Kafka, topic: str, numbers: range) -> None:
             producer.send(topic, b"%d" % n)
 
 
-def skip_unless_offered(kafka: Kafka, config: dict[str, object]) -> None:
-    if isinstance(kafka, ReferenceBroker) and config.get("group_protocol") == "consumer":
-        pytest.skip("the reference broker has no groups of KIP-848 yet")
-
-
 @of_every_kind
 def test_a_group_shares_the_partitions_and_each_record_is_read_once(
     kafka: Kafka, group: str, config: dict[str, object]
 ) -> None:
-    skip_unless_offered(kafka, config)
     topic = make_topic(kafka, "shared", partitions=6)
 
     with members(2, kafka.bootstrap, topic, group, **config) as (first, second):
@@ -94,7 +88,6 @@ def test_a_group_shares_the_partitions_and_each_record_is_read_once(
 def test_no_record_is_lost_or_read_twice_while_members_join_and_leave(
     kafka: Kafka, group: str, config: dict[str, object]
 ) -> None:
-    skip_unless_offered(kafka, config)
     topic = make_topic(kafka, "moving", partitions=6)
     arguments = (kafka.bootstrap, topic, group)
 

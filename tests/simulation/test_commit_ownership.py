@@ -13,6 +13,7 @@ import pytest
 from pyk.clients import AsyncConsumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener
 from pyk.clients.errors import CommitFailedError
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.consumer_groups import heartbeat_of, member_options, of_both_protocols
 from support.consuming import (
     P0,
     cluster_with_orders,
@@ -41,7 +42,7 @@ class Stale:
 
 
 @asynccontextmanager
-async def stale_batch(**options: Any) -> AsyncIterator[Stale]:
+async def stale_batch(protocol: str = "classic", **options: Any) -> AsyncIterator[Stale]:
     """Poll ten records, commit five, and let the group forget the member and take it back."""
     async with cluster_with_orders(100) as cluster:
         options.setdefault("enable_auto_commit", False)
@@ -49,8 +50,7 @@ async def stale_batch(**options: Any) -> AsyncIterator[Stale]:
             cluster,
             group_id="g",
             topics=["orders"],
-            session_timeout_ms=6_000,
-            heartbeat_interval_ms=1_000,
+            **member_options(protocol),
             **options,
         )
         async with consumer:
@@ -70,8 +70,9 @@ async def read_batch(consumer: AsyncConsumer[Any, Any], count: int = 3) -> Any:
 
 async def lose_and_rejoin(cluster: Any, consumer: AsyncConsumer[Any, Any]) -> None:
     """Let the coordinator refuse one heartbeat, and wait until the partition is back."""
-    with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
-        await eventually(lambda: consumer.assignment() == set())
+    assignment = consumer._core.partitions[P0].buffer.assignment
+    with cluster.faults.on(heartbeat_of(consumer)).once().error("UNKNOWN_MEMBER_ID"):
+        await eventually(lambda: assignment.is_lost)
     await eventually(lambda: consumer.assignment() == {P0})
     await asyncio.sleep(5)
 
@@ -86,10 +87,11 @@ ROADS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@of_both_protocols
 @pytest.mark.parametrize("road", ROADS)
 @virtual_time
-async def test_a_commit_by_hand_after_a_loss_and_a_rejoin_fails(road: str):
-    async with stale_batch() as stale:
+async def test_a_commit_by_hand_after_a_loss_and_a_rejoin_fails(road: str, protocol: str):
+    async with stale_batch(protocol) as stale:
         for _ in range(2):
             with pytest.raises(CommitFailedError, match="orders-0"):
                 await stale.consumer.commit(ROADS[road](stale.batch))
@@ -97,10 +99,13 @@ async def test_a_commit_by_hand_after_a_loss_and_a_rejoin_fails(road: str):
         assert await stale.committed() == COMMITTED
 
 
+@of_both_protocols
 @pytest.mark.parametrize("road", ["a record", "a batch", "a list"])
 @virtual_time
-async def test_records_of_before_a_loss_are_not_committed_after_the_application_heard(road: str):
-    async with stale_batch() as stale:
+async def test_records_of_before_a_loss_are_not_committed_after_the_application_heard(
+    road: str, protocol: str
+):
+    async with stale_batch(protocol) as stale:
         assert [record.offset for record in await read_batch(stale.consumer)] == [5, 6, 7]
 
         with pytest.raises(CommitFailedError, match="orders-0"):
@@ -109,9 +114,10 @@ async def test_records_of_before_a_loss_are_not_committed_after_the_application_
         assert await stale.committed() == COMMITTED
 
 
+@of_both_protocols
 @virtual_time
-async def test_records_after_a_loss_are_committed_as_before():
-    async with stale_batch() as stale:
+async def test_records_after_a_loss_are_committed_as_before(protocol: str):
+    async with stale_batch(protocol) as stale:
         batch = await read_batch(stale.consumer)
 
         await stale.consumer.commit()
@@ -122,9 +128,10 @@ async def test_records_after_a_loss_are_committed_as_before():
         assert await stale.committed() == 7
 
 
+@of_both_protocols
 @virtual_time
-async def test_no_warning_is_logged_if_no_record_is_lost():
-    async with stale_batch() as stale:
+async def test_no_warning_is_logged_if_no_record_is_lost(protocol: str):
+    async with stale_batch(protocol) as stale:
         await read_batch(stale.consumer)
         await stale.consumer.commit()
         await lose_and_rejoin(stale.cluster, stale.consumer)
@@ -145,9 +152,10 @@ async def test_no_warning_is_logged_if_no_record_was_handed_out():
             await consumer.commit()
 
 
+@of_both_protocols
 @virtual_time
-async def test_a_record_in_the_loop_body_is_not_committed_after_a_loss():
-    async with stale_batch() as stale:
+async def test_a_record_in_the_loop_body_is_not_committed_after_a_loss(protocol: str):
+    async with stale_batch(protocol) as stale:
         async for record in stale.consumer:
             if record.offset == 10:
                 break
@@ -161,9 +169,10 @@ async def test_a_record_in_the_loop_body_is_not_committed_after_a_loss():
         assert await stale.committed() == COMMITTED
 
 
+@of_both_protocols
 @virtual_time
-async def test_auto_commit_and_closing_leave_a_lost_batch_alone():
-    async with stale_batch(enable_auto_commit=True, auto_commit_interval_ms=100) as stale:
+async def test_auto_commit_and_closing_leave_a_lost_batch_alone(protocol: str):
+    async with stale_batch(protocol, enable_auto_commit=True, auto_commit_interval_ms=100) as stale:
         assert await stale.committed() == COMMITTED
         await asyncio.sleep(1)
         assert await stale.committed() == COMMITTED

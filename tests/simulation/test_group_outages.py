@@ -10,22 +10,23 @@ import pytest
 from pyk.clients.errors import CommitFailedError, KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
-from support.consumer_groups import Group, Recorder
+from support.consumer_groups import Group, Recorder, member_options, of_both_protocols
 from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
 
 
+@of_both_protocols
 @virtual_time
-async def test_long_work_on_one_record_costs_no_membership():
+async def test_long_work_on_one_record_costs_no_membership(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 8, partitions=4)
         listener = Recorder()
-        consumer = make_consumer(cluster, group_id="g", session_timeout_ms=10_000)
+        consumer = make_consumer(cluster, group_id="g", **member_options(protocol))
         async with consumer:
             consumer.subscribe(["orders"], listener=listener)
             processed = 0
             async for _ in consumer:
-                await asyncio.sleep(120)  # twelve sessions long, but less than a poll interval
+                await asyncio.sleep(120)  # several sessions long, but less than a poll interval
                 processed += 1
                 if processed == 8:
                     break
@@ -33,14 +34,16 @@ async def test_long_work_on_one_record_costs_no_membership():
         assert listener.events == [("assigned", 4), ("revoked", 4)]
 
 
+@of_both_protocols
 @virtual_time
-async def test_an_application_that_stays_away_is_replaced_and_comes_back():
+async def test_an_application_that_stays_away_is_replaced_and_comes_back(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 40, partitions=4)
         listener = Recorder()
-        group = Group(cluster, max_poll_interval_ms=20_000)
-        consumer = make_consumer(cluster, group_id="g", max_poll_interval_ms=20_000)
+        options = {"max_poll_interval_ms": 20_000, **member_options(protocol)}
+        group = Group(cluster, **options)
+        consumer = make_consumer(cluster, group_id="g", **options)
         async with consumer:
             consumer.subscribe(["orders"], listener=listener)
             records = []
@@ -59,12 +62,13 @@ async def test_an_application_that_stays_away_is_replaced_and_comes_back():
             await other.leave()
 
 
+@of_both_protocols
 @virtual_time
-async def test_unfinished_records_of_a_crashed_member_are_read_again():
+async def test_unfinished_records_of_a_crashed_member_are_read_again(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 400, partitions=4)
-        group = Group(cluster, session_timeout_ms=6_000, heartbeat_interval_ms=1_000)
+        group = Group(cluster, **member_options(protocol))
         first = group.member(seconds_per_record=0.1, auto_commit_interval_ms=500)
         await eventually(lambda: len(first.processed) > 100)
         await first.crash()
@@ -79,11 +83,12 @@ async def test_unfinished_records_of_a_crashed_member_are_read_again():
         await second.leave()
 
 
+@of_both_protocols
 @virtual_time
-async def test_a_restarted_broker_costs_a_group_neither_records_nor_members():
+async def test_a_restarted_broker_costs_a_group_neither_records_nor_members(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
-        group = Group(cluster)
+        group = Group(cluster, group_protocol=protocol)
         members = [group.member() for _ in range(2)]
         for number in range(5):
             await produce(cluster, "orders", 40, partitions=4)
@@ -107,6 +112,7 @@ PASSES = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
+FENCED = ErrorCode.FENCED_MEMBER_EPOCH
 LOSES_MEMBERSHIP = (
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -119,6 +125,7 @@ LOSES_MEMBERSHIP = (
     [
         *product(["JoinGroup", "SyncGroup", "Heartbeat"], PASSES + LOSES_MEMBERSHIP),
         *product(["OffsetFetch"], PASSES),
+        *product(["ConsumerGroupHeartbeat"], (*PASSES, ErrorCode.UNKNOWN_MEMBER_ID, FENCED)),
     ],
 )
 @virtual_time
@@ -129,9 +136,8 @@ async def test_errors_of_the_coordinator_pass(api, code):
         with cluster.faults.on(api).times(3).error(code.name):
             # A member that the coordinator does not know leaves its former member id to the session
             # timeout.
-            consumer = make_consumer(
-                cluster, group_id="g", topics=["orders"], session_timeout_ms=6_000
-            )
+            options = member_options(protocol_with(api))
+            consumer = make_consumer(cluster, group_id="g", topics=["orders"], **options)
             async with consumer:
                 assert len(await read(consumer, 40, timeout=30)) >= 40
                 await consumer.poll(20)
@@ -141,7 +147,15 @@ async def test_errors_of_the_coordinator_pass(api, code):
 
 
 @pytest.mark.parametrize(
-    "api", ["JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit"]
+    "api",
+    [
+        "JoinGroup",
+        "SyncGroup",
+        "Heartbeat",
+        "OffsetFetch",
+        "OffsetCommit",
+        "ConsumerGroupHeartbeat",
+    ],
 )
 @virtual_time
 async def test_lost_answers_of_the_coordinator_pass(api):
@@ -149,22 +163,28 @@ async def test_lost_answers_of_the_coordinator_pass(api):
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 40, partitions=4)
         with cluster.faults.on(api).times(2).apply_then_lose_response():
-            consumer = make_consumer(
-                cluster, group_id="g", topics=["orders"], session_timeout_ms=10_000
-            )
+            options = member_options(protocol_with(api))
+            consumer = make_consumer(cluster, group_id="g", topics=["orders"], **options)
             async with consumer:
                 assert len(await read(consumer, 40, timeout=60)) >= 40
                 await consumer.commit()
         assert set((await Group(cluster).committed()).values()) == {10}
 
 
+def protocol_with(api):
+    """Return the protocol whose members send this request."""
+    return "consumer" if api == "ConsumerGroupHeartbeat" else "classic"
+
+
+@pytest.mark.parametrize("api", ["JoinGroup", "ConsumerGroupHeartbeat"])
 @virtual_time
-async def test_a_refused_group_is_raised_once_a_try_and_recovers():
+async def test_a_refused_group_is_raised_once_a_try_and_recovers(api):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 4, partitions=4)
-        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
-        with cluster.faults.on("JoinGroup").times(2).error("GROUP_AUTHORIZATION_FAILED"):
+        options = member_options(protocol_with(api))
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"], **options)
+        with cluster.faults.on(api).times(2).error("GROUP_AUTHORIZATION_FAILED"):
             async with consumer:
                 failures = 0
                 values: list[bytes] = []
@@ -177,13 +197,15 @@ async def test_a_refused_group_is_raised_once_a_try_and_recovers():
         assert failures == 2
 
 
+@of_both_protocols
 @virtual_time
-async def test_closing_returns_in_time_whatever_the_broker_does():
+async def test_closing_returns_in_time_whatever_the_broker_does(protocol):
     for moment in (0.0, 0.001, 0.003, 0.01, 0.05, 1.0, 5.0):
         async with reference_cluster() as cluster:
             await cluster.create_topic("orders", partitions=4)
             await produce(cluster, "orders", 40, partitions=4)
-            consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+            options = {"group_id": "g", "topics": ["orders"], "group_protocol": protocol}
+            consumer = make_consumer(cluster, **options)
             await consumer.start()
             polling = asyncio.create_task(consumer.poll(moment))
             await asyncio.sleep(moment)

@@ -12,7 +12,7 @@ import pytest
 from pyk.clients import AsyncAdmin, RebalanceListener
 from pyk.clients.errors import FencedInstanceIdError, InconsistentGroupProtocolError
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
-from support.consumer_groups import PARTITIONS, Group, Recorder
+from support.consumer_groups import PARTITIONS, Group, Recorder, of_both_protocols
 from support.consuming import (
     eventually_polled,
     make_consumer,
@@ -23,15 +23,21 @@ from support.consuming import (
 )
 from support.environments import client_options
 
-STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
+KINDS: dict[str, dict[str, Any]] = {
+    "range": {"partition_assignment_strategy": "range"},
+    "roundrobin": {"partition_assignment_strategy": "roundrobin"},
+    "sticky": {"partition_assignment_strategy": "sticky"},
+    "cooperative-sticky": {"partition_assignment_strategy": "cooperative-sticky"},
+    "consumer": {"group_protocol": "consumer"},
+}
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("kind", KINDS)
 @virtual_time
-async def test_members_share_the_partitions_and_each_record_is_read_once(strategy):
+async def test_members_share_the_partitions_and_each_record_is_read_once(kind):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
-        group = Group(cluster, partition_assignment_strategy=strategy)
+        group = Group(cluster, **KINDS[kind])
         members = [group.member() for _ in range(3)]
         await eventually(lambda: sorted(len(m.consumer.assignment()) for m in members) == [1, 1, 2])
 
@@ -43,13 +49,13 @@ async def test_members_share_the_partitions_and_each_record_is_read_once(strateg
             await member.leave()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("kind", KINDS)
 @virtual_time
-async def test_members_that_come_and_go_lose_and_repeat_nothing(strategy):
+async def test_members_that_come_and_go_lose_and_repeat_nothing(kind):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 2000, partitions=4)
-        group = Group(cluster, partition_assignment_strategy=strategy)
+        group = Group(cluster, **KINDS[kind])
 
         first = group.member(seconds_per_record=0.01)
         await eventually(lambda: len(first.processed) > 100)
@@ -68,13 +74,13 @@ async def test_members_that_come_and_go_lose_and_repeat_nothing(strategy):
         assert await group.committed() == dict.fromkeys(PARTITIONS, 500)
 
 
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("kind", ["range", "cooperative-sticky", "consumer"])
 @virtual_time
-async def test_a_partition_is_never_in_two_hands(strategy):
+async def test_a_partition_is_never_in_two_hands(kind):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 4000, partitions=4)
-        group = Group(cluster, partition_assignment_strategy=strategy)
+        group = Group(cluster, **KINDS[kind])
         members = [group.member(seconds_per_record=0.05) for _ in range(3)]
         chance = random.Random(7)
 
@@ -110,17 +116,20 @@ async def test_a_cooperative_member_keeps_reading_while_another_joins():
             assert listener.events[-1] == ("assigned", 2)
 
 
+@of_both_protocols
 @virtual_time
-async def test_a_static_member_may_restart_without_a_rebalance():
+async def test_a_static_member_may_restart_without_a_rebalance(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         listener = Recorder()
-        stays = make_consumer(cluster, group_id="g", group_instance_id="stays")
+        options = {"group_id": "g", "group_protocol": protocol}
+        stays = make_consumer(cluster, group_instance_id="stays", **options)
         async with stays:
             stays.subscribe(["orders"], listener=listener)
-            group = Group(cluster, group_instance_id="restarts")
+            group = Group(cluster, group_instance_id="restarts", **options)
             restarts = group.member()
             await eventually_polled(stays, lambda: len(stays.assignment()) == 2)
+            await eventually_polled(stays, lambda: len(restarts.consumer.assignment()) == 2)
             before = list(listener.events)
             owned = restarts.consumer.assignment()
             await restarts.leave()
@@ -133,18 +142,20 @@ async def test_a_static_member_may_restart_without_a_rebalance():
             await restarts.leave()
 
 
+@of_both_protocols
 @pytest.mark.parametrize(
     ("instance", "leave_group", "is_gone"),
     [(None, None, True), (None, False, False), ("i", None, False), ("i", True, True)],
 )
 @virtual_time
 async def test_a_consumer_that_closes_leaves_its_partitions_or_keeps_them_for_a_while(
-    instance, leave_group, is_gone
+    instance, leave_group, is_gone, protocol
 ):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
-        stays = make_consumer(cluster, group_id="g", topics=["orders"])
-        closes = make_consumer(cluster, group_id="g", topics=["orders"], group_instance_id=instance)
+        options = {"group_id": "g", "topics": ["orders"], "group_protocol": protocol}
+        stays = make_consumer(cluster, **options)
+        closes = make_consumer(cluster, group_instance_id=instance, **options)
         async with stays, closes:
             await asyncio.gather(*(eventually_shared(each) for each in (stays, closes)))
 

@@ -13,6 +13,7 @@ from pyk.clients import AsyncProducer, RebalanceListener
 from pyk.clients.errors import TransactionAbortableError
 from pyk.runtime.virtual_time import eventually, virtual_time
 from simulation.test_commit_ownership import lose_and_rejoin, read_batch
+from support.consumer_groups import member_options, of_both_protocols
 from support.consuming import P0, cluster_with_orders, make_consumer, network_of
 from support.environments import client_options
 
@@ -24,22 +25,26 @@ SEEKS: dict[str, Callable[[Any], Any]] = {
 
 
 @asynccontextmanager
-async def reading(listener: RebalanceListener | None) -> AsyncIterator[tuple[Any, Any]]:
+async def reading(
+    protocol: str, listener: RebalanceListener | None
+) -> AsyncIterator[tuple[Any, Any]]:
     async with cluster_with_orders(100) as cluster:
         consumer = make_consumer(
-            cluster, group_id="g", enable_auto_commit=False,
-            heartbeat_interval_ms=1_000, session_timeout_ms=6_000,
-        )  # fmt: skip
+            cluster, group_id="g", enable_auto_commit=False, **member_options(protocol)
+        )
         async with consumer:
             consumer.subscribe(["orders"], listener=listener)
             yield cluster, consumer
 
 
+@of_both_protocols
 @pytest.mark.parametrize("listener", [None, RebalanceListener()], ids=["alone", "listener"])
 @pytest.mark.parametrize("seek", SEEKS)
 @virtual_time
-async def test_a_seek_does_not_move_an_assignment_that_nobody_has_heard_of(seek, listener, caplog):
-    async with reading(listener) as (cluster, consumer):
+async def test_a_seek_does_not_move_an_assignment_that_nobody_has_heard_of(
+    seek, listener, caplog, protocol
+):
+    async with reading(protocol, listener) as (cluster, consumer):
         await read_batch(consumer, 10)
         await consumer.commit({P0: 50})  # as the member that has the partition meanwhile
         await lose_and_rejoin(cluster, consumer)
@@ -50,9 +55,10 @@ async def test_a_seek_does_not_move_an_assignment_that_nobody_has_heard_of(seek,
         assert (await read_batch(consumer, 1))[0].offset == 50
 
 
+@of_both_protocols
 @virtual_time
-async def test_a_seek_after_the_application_has_heard_of_the_assignment_counts():
-    async with reading(None) as (cluster, consumer):
+async def test_a_seek_after_the_application_has_heard_of_the_assignment_counts(protocol):
+    async with reading(protocol, None) as (cluster, consumer):
         await read_batch(consumer, 10)
         await lose_and_rejoin(cluster, consumer)
         await read_batch(consumer, 1)
@@ -62,22 +68,24 @@ async def test_a_seek_after_the_application_has_heard_of_the_assignment_counts()
         assert (await read_batch(consumer, 1))[0].offset == 3
 
 
+@of_both_protocols
 @virtual_time
-async def test_a_seek_in_the_listener_of_the_new_assignment_counts():
+async def test_a_seek_in_the_listener_of_the_new_assignment_counts(protocol):
     class SeekingListener(RebalanceListener):
         def on_partitions_assigned(self, partitions: Any) -> None:
             consumer.seek(P0, 7)
 
-    async with reading(SeekingListener()) as (cluster, consumer):
+    async with reading(protocol, SeekingListener()) as (cluster, consumer):
         await read_batch(consumer, 10)
         await lose_and_rejoin(cluster, consumer)
 
         assert (await read_batch(consumer, 1))[0].offset == 7
 
 
+@of_both_protocols
 @virtual_time
-async def test_the_first_assignment_can_be_moved_before_anybody_has_heard_of_it():
-    async with reading(None) as (_, consumer):
+async def test_the_first_assignment_can_be_moved_before_anybody_has_heard_of_it(protocol):
+    async with reading(protocol, None) as (_, consumer):
         await consumer.poll(0)
         await eventually(lambda: consumer.assignment() == {P0})
 
@@ -88,7 +96,7 @@ async def test_the_first_assignment_can_be_moved_before_anybody_has_heard_of_it(
 
 @virtual_time
 async def test_offsets_in_a_transaction_are_fenced_until_the_application_has_heard_of_its_loss():
-    async with reading(None) as (cluster, consumer), writing(cluster) as producer:
+    async with reading("classic", None) as (cluster, consumer), writing(cluster) as producer:
         await read_batch(consumer, 10)
         before = consumer.group_metadata()
         with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):

@@ -7,11 +7,27 @@ from collections.abc import Collection
 from typing import Any
 
 import attrs
+import pytest
 
 from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
 from support.consuming import make_consumer
 
 PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
+
+of_both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+
+
+def member_options(protocol: str) -> dict[str, Any]:
+    """Return the options of a member that soon finds out what its coordinator thinks."""
+    if protocol == "consumer":
+        return {"group_protocol": protocol}
+    return {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
+
+
+def heartbeat_of(consumer: AsyncConsumer[Any, Any]) -> str:
+    """Return the name of the request by which a consumer says that it is alive."""
+    is_classic = consumer._core.config.group_protocol == "classic"
+    return "Heartbeat" if is_classic else "ConsumerGroupHeartbeat"
 
 
 @attrs.define

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
 from pyk.protocol.messages.fetch import PartitionData
@@ -16,6 +19,7 @@ from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, ScriptedCluster
 
 P0 = TopicPartition("orders", 0)
+_seeds: WeakKeyDictionary[MemoryNetwork, itertools.count[int]] = WeakKeyDictionary()
 
 
 @asynccontextmanager
@@ -41,11 +45,11 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
     """Return a consumer of a cluster that is not started yet; it begins at the beginning."""
     options.setdefault("auto_offset_reset", "earliest")
     bootstrap = f"broker1:{PORT}" if isinstance(cluster, ScriptedCluster) else cluster.bootstrap
-    return AsyncConsumer(
-        bootstrap,
-        **client_options(network_of(cluster)),
-        **options,
-    )
+    network = network_of(cluster)
+    # Each has a seed of its own: members choose their ids by chance (KIP-1082).
+    seed = next(_seeds.setdefault(network, itertools.count(1)))
+    environment = {**client_options(network), "random": Random(seed)}
+    return AsyncConsumer(bootstrap, **{**environment, **options})
 
 
 async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: int = 1) -> None:
