@@ -171,6 +171,23 @@ def test_a_filter_removes_the_acls_that_match_and_returns_them(
     assert names(controllers) == kept
 
 
+def test_more_acls_than_one_request_may_remove_stay() -> None:
+    controllers = Controllers()
+    most = MAX_RECORDS_PER_REQUEST
+    create(controllers, *(acl(f"many-{number}") for number in range(most)))
+    create(controllers, acl("one-more"))
+
+    first, second, too_many = delete(controllers, asked("many-0"), asked("many-0"), asked())
+
+    assert [len(first.matching_acls), len(second.matching_acls)] == [1, 1]
+    assert too_many.error_code == ErrorCode.POLICY_VIOLATION
+    assert (too_many.matching_acls, len(names(controllers))) == ([], most)
+
+    (result,) = delete(controllers, asked())
+
+    assert (len(result.matching_acls), names(controllers)) == (most, [])
+
+
 def test_two_filters_may_match_the_same_acl() -> None:
     controllers = Controllers()
     create(controllers, acl())
