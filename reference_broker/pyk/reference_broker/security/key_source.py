@@ -70,7 +70,7 @@ async def open_keys(
         refresh_ms=config.sasl_oauthbearer_jwks_endpoint_refresh_ms,
         retry_backoff_ms=config.sasl_oauthbearer_jwks_endpoint_retry_backoff_ms,
         retry_backoff_max_ms=config.sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms,
-        trust=_trust(jaas),
+        trust=trust_of(jaas),
     )
     return await KeySource.open(location, clock, timers)
 
@@ -177,7 +177,7 @@ def fetch_keys(location: KeyLocation) -> KeySet:
         raise KeysUnavailableError(f"it does not lead to a JSON Web Key Set: {error}") from None
 
 
-def _trust(jaas: Mapping[str, str]) -> ssl.SSLContext | None:
+def trust_of(jaas: Mapping[str, str]) -> ssl.SSLContext | None:
     """Return what the login module says about the provider's certificate, as in Kafka."""
     location, text = jaas.get("ssl.truststore.location"), jaas.get("ssl.truststore.certificates")
     if location is None and text is None:
@@ -193,7 +193,7 @@ def _trust(jaas: Mapping[str, str]) -> ssl.SSLContext | None:
     except (OSError, ValueError, StoreError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.filename else None
         why = reason or (str(error) if isinstance(error, StoreError) else "it has no certificate")
-        name = "ssl.truststore.location"
+        name = "ssl.truststore." + ("certificates" if location is None else "location")
         raise InvalidConfigError(f"{name} of {MECHANISM}: {why}", name=name) from None
     return context
 

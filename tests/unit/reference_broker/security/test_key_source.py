@@ -10,10 +10,12 @@ from pathlib import Path
 
 import attrs
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
 from pyk.protocol.sasl.json_web_tokens import JsonWebToken
 from pyk.reference_broker.config import InvalidConfigError
-from pyk.reference_broker.security.key_source import KeyLocation, KeySource
+from pyk.reference_broker.security.key_source import KeyLocation, KeySource, trust_of
 from pyk.runtime.timers import TimerQueue
 from support.certificates import Authority
 from support.identity_provider import Answer, IdentityProvider
@@ -199,3 +201,53 @@ async def test_a_provider_whose_certificate_is_not_trusted_is_refused(
 
     with pytest.raises(InvalidConfigError, match="is not accepted"):
         await opened(KeyLocation(url=server.url("/keys")))
+
+
+@pytest.mark.parametrize("option", ["ssl.truststore.location", "ssl.truststore.certificates"])
+def test_the_login_module_says_whom_to_trust(option: str, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    value = str(authority.file) if option.endswith("location") else authority.pem
+
+    context = trust_of({option: value})
+
+    assert context is not None
+    assert len(context.get_ca_certs()) == 1
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_trust_store_may_have_a_password(tmp_path: Path) -> None:
+    certificate = x509.load_pem_x509_certificate(Authority(tmp_path).pem.encode())
+    store = tmp_path / "trust.p12"
+    encryption = BestAvailableEncryption(b"open sesame")
+    store.write_bytes(
+        pkcs12.serialize_key_and_certificates(None, None, None, [certificate], encryption)
+    )
+    options = {"ssl.truststore.location": str(store)}
+
+    context = trust_of({**options, "ssl.truststore.password": "open sesame"})
+
+    assert context is not None
+    assert len(context.get_ca_certs()) == 1
+    with pytest.raises(InvalidConfigError, match="of OAUTHBEARER: ") as caught:
+        trust_of({**options, "ssl.truststore.password": "canary"})
+    assert "canary" not in str(caught.value)
+
+
+def test_without_a_trust_store_the_system_says_whom_to_trust() -> None:
+    assert trust_of({"ssl.truststore.password": "unused"}) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("ssl.truststore.location", "/no/such/file", "No such file or directory"),
+        ("ssl.truststore.location", "/dev/null", "it is neither PEM nor PKCS12"),
+        ("ssl.truststore.certificates", "canary", "it has no certificate"),
+    ],
+)
+def test_a_trust_store_that_cannot_be_used_is_refused(option: str, value: str, reason: str) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        trust_of({option: value})
+
+    assert str(caught.value) == f"{option} of OAUTHBEARER: {reason}"
