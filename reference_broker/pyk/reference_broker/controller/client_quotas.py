@@ -45,8 +45,6 @@ class ClientQuotasImage:
 
     limits: dict[QuotaEntity, dict[str, float]] = slotted.field(factory=dict)
     """By entity, then by name, such as ``producer_byte_rate``; no entity is without a limit."""
-    version: int = 0
-    """How often anything has changed: what was derived from an older version is stale."""
     _of_addresses: dict[str, QuotaEntity] = slotted.field(factory=dict)
     """By the address as connections show it: that of an entity may have another form."""
 
@@ -60,7 +58,6 @@ class ClientQuotasImage:
 
     def replay(self, record: ClientQuotaRecord) -> None:
         entity = entity_of(record.entity)
-        self.version += 1
         self._note_address(entity)
         if not record.remove:
             self.limits.setdefault(entity, {})[record.key] = record.value

@@ -58,11 +58,6 @@ class ClientQuotas:
         self._buckets: dict[Sharers, TokenBucket] = {}
         self._forget_at = FEWEST_TO_FORGET
 
-    @property
-    def are_set(self) -> bool:
-        """Whether any client may have a quota: otherwise there is nothing to ask or to note."""
-        return bool(self._image.limits)
-
     def produced(self, client: QuotaClient, size: int, now_ms: int) -> int:
         """Note a request to produce; return for how many milliseconds its client must wait."""
         return self._use(PRODUCER_BYTE_RATE, client, size, now_ms)
