@@ -235,28 +235,35 @@ class SystemListener:
         accepted.close()
 
     async def _connect(self, accepted: socket.socket, host: str) -> None:
-        factory = partial(self._factory, host)
         try:
             # asyncio does this only where a socket was made with TCP's number, which a listening
             # one is not. Nagle's algorithm would hold a response back until the client's kernel
             # has acknowledged the one before, which it does up to 40 ms later.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is None:
+                factory = partial(self._factory, host)
                 await self._loop.connect_accepted_socket(factory, accepted)
             else:
-                await self._loop.connect_accepted_socket(
-                    factory,
-                    accepted,
-                    ssl=_alerting(self._tls(), accepted),
-                    ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
-                    ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
-                )
+                await self._accept_tls(accepted, host, self._tls())
         except BaseException as error:
             accepted.close()
             self._gate.leave(host)
             # The peer is gone already, or what it sends is not TLS: that is nothing to tell of.
             if not isinstance(error, OSError):
                 raise
+
+    async def _accept_tls(
+        self, accepted: socket.socket, host: str, context: ssl.SSLContext
+    ) -> None:
+        from pyk.runtime.network.tls_acceptance import accept_tls  # which loads ssl
+
+        await accept_tls(
+            self._factory(host),
+            accepted,
+            context,
+            handshake_seconds=TLS_HANDSHAKE_SECONDS,
+            shutdown_seconds=TLS_SHUTDOWN_SECONDS,
+        )
 
     def _pause(self, listening: socket.socket, seconds: float) -> None:
         self._loop.remove_reader(listening)

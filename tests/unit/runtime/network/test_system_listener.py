@@ -8,6 +8,7 @@ import os
 import resource
 import socket
 import ssl
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -211,3 +212,33 @@ async def test_closing_does_not_wait_for_handshakes_that_stall(
         assert await reader.read() == b""
     assert gate.left == ["127.0.0.1"]
     writer.close()
+
+
+@contextlib.contextmanager
+def traced_memory() -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+
+
+async def test_handshakes_that_stall_hold_little_memory() -> None:
+    gate = Gate()
+    listener = await listen(gate, lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    clients = [socket.socket() for _ in range(20)]
+
+    with traced_memory():
+        for client in clients:
+            client.connect(("127.0.0.1", listener.port))
+        async with asyncio.timeout(IN_TIME):
+            while len(gate.entered) < len(clients):
+                await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        held, _ = tracemalloc.get_traced_memory()
+
+    assert held / len(clients) < 100_000
+    for client in clients:
+        client.close()
+    await listener.close()
