@@ -91,6 +91,31 @@ def test_a_token_that_is_refused_is_told_in_the_words_of_the_broker() -> None:
     assert "canary" not in str(caught.value)
 
 
+class Forgetting:
+    """A function for tokens that keeps them until they are to be forgotten."""
+
+    def __init__(self) -> None:
+        self.forgotten: list[Secret] = []
+
+    def __call__(self) -> str:
+        return "token.canary"
+
+    def forget(self, token: Secret) -> None:
+        self.forgotten.append(token)
+
+
+def test_a_token_that_is_refused_is_not_used_again() -> None:
+    source = Forgetting()
+    run(Oauth(source), SaslAuthenticateResponse())
+    assert not source.forgotten
+
+    challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}')
+    with pytest.raises(SaslAuthenticationFailedError):
+        run(Oauth(source), challenge, SaslAuthenticateResponse(error_code=58))
+
+    assert source.forgotten == [Secret("token.canary")]
+
+
 @pytest.mark.parametrize(
     "answers",
     [
