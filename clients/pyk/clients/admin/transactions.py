@@ -174,7 +174,7 @@ def described_producers(
     response: DescribeProducersResponse,
 ) -> dict[TopicPartition, tuple[ProducerState, ...] | KafkaError]:
     """Return the producers of each partition, or its error."""
-    return read_partitions(response.topics, _producers)
+    return read_partitions(response.topics, _producers, response.api_key)
 
 
 def _producers(found: PartitionResponse) -> tuple[ProducerState, ...]:
@@ -218,7 +218,7 @@ def written_markers(
         if marker.producer_id == producer_id
         for topic in marker.topics
     ]
-    return read_partitions(topics, lambda _: None)
+    return read_partitions(topics, lambda _: None, response.api_key)
 
 
 def fenced_producer(

@@ -88,7 +88,7 @@ def _to_commit(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequest
 
 def committed_offsets(response: OffsetCommitResponse) -> dict[TopicPartition, KafkaError | None]:
     """Return why the offset of each partition is not stored, None where it is."""
-    return read_partitions(response.topics, lambda _: None)
+    return read_partitions(response.topics, lambda _: None, response.api_key)
 
 
 def offset_fetch_request(
@@ -140,7 +140,7 @@ def fetched_offsets(
     topics: list[Any] = list(response.topics)  # up to version 7
     for group in response.groups:
         topics += group.topics
-    return read_partitions(topics, _fetched)
+    return read_partitions(topics, _fetched, response.api_key)
 
 
 def _fetched(found: Any) -> OffsetAndMetadata | None:
@@ -176,4 +176,4 @@ def deleted_offsets(
     """Return the outcome of each partition; raise an error that concerns all of them."""
     if response.error_code != ErrorCode.NONE:
         raise error_for(response.error_code, group_id=group_id, api_key=response.api_key)
-    return read_partitions(response.topics, lambda _: None)
+    return read_partitions(response.topics, lambda _: None, response.api_key)

@@ -104,7 +104,7 @@ def listed_offsets(
     response: ListOffsetsResponse,
 ) -> dict[TopicPartition, ListedOffset | KafkaError | None]:
     """Return the offset of each partition; None if no record is that new."""
-    return read_partitions(response.topics, _listed)
+    return read_partitions(response.topics, _listed, response.api_key)
 
 
 def _listed(found: ListOffsetsPartitionResponse) -> ListedOffset | None:
@@ -142,7 +142,10 @@ def epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, i
     it."""
     return {
         (place := TopicPartition(topic.topic, answer.partition)): value_or_error(
-            place, answer, lambda found: found.end_offset if found.leader_epoch >= 0 else -1
+            place,
+            answer,
+            lambda found: found.end_offset if found.leader_epoch >= 0 else -1,
+            response.api_key,
         )
         for topic in response.topics
         for answer in topic.partitions
@@ -172,4 +175,6 @@ def delete_records_request(
 
 def deleted_records(response: DeleteRecordsResponse) -> dict[TopicPartition, int | KafkaError]:
     """Return the first offset that each partition still has."""
-    return read_partitions(response.topics, lambda result: int(result.low_watermark))
+    return read_partitions(
+        response.topics, lambda result: int(result.low_watermark), response.api_key
+    )

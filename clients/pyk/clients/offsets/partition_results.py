@@ -13,23 +13,30 @@ V = TypeVar("V")
 
 
 def read_partitions(
-    topics: Iterable[Any], value: Callable[[Any], V]
+    topics: Iterable[Any], value: Callable[[Any], V], api_key: int
 ) -> dict[TopicPartition, V | KafkaError]:
-    """Return for each partition the ``value`` of its result, or its error."""
+    """Return for each partition the ``value`` of its result, or its error.
+
+    ``api_key`` is that of the request.
+    """
     return {
         (place := TopicPartition(topic.name, result.partition_index)): value_or_error(
-            place, result, value
+            place, result, value, api_key
         )
         for topic in topics
         for result in topic.partitions
     }
 
 
-def value_or_error(place: TopicPartition, result: Any, value: Callable[[Any], V]) -> V | KafkaError:
+def value_or_error(
+    place: TopicPartition, result: Any, value: Callable[[Any], V], api_key: int
+) -> V | KafkaError:
     """Return the ``value`` of the result about one partition, or its error."""
     if result.error_code == ErrorCode.NONE:
         return value(result)
-    return error_for(result.error_code, topic=place.topic, partition=place.partition)
+    return error_for(
+        result.error_code, topic=place.topic, partition=place.partition, api_key=api_key
+    )
 
 
 def known_epoch(leader_epoch: int) -> int | None:

@@ -179,6 +179,8 @@ def test_an_error_names_its_topic_partition_and_node_once() -> None:
             "ALTER_CONFIGS on the cluster",
         ),
         (ApiKey.DELETE_GROUPS, ErrorCode.GROUP_AUTHORIZATION_FAILED, "DELETE"),
+        (ApiKey.OFFSET_COMMIT, ErrorCode.GROUP_AUTHORIZATION_FAILED, "READ"),
+        (ApiKey.DELETE_RECORDS, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "DELETE"),
         (ApiKey.END_TXN, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "WRITE"),
     ],
 )

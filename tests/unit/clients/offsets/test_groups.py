@@ -86,6 +86,17 @@ def test_a_response_separates_stored_offsets_from_others() -> None:
     assert error.topic_partition == A1
 
 
+def test_a_commit_that_is_not_allowed_names_the_missing_acl() -> None:
+    refused = OffsetCommitResponsePartition(
+        partition_index=0, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED
+    )
+    answer = OffsetCommitResponse(
+        topics=[OffsetCommitResponseTopic(name="a", partitions=[refused])]
+    )
+
+    assert "it needs an ACL for READ" in str(committed_offsets(answer)[A0])
+
+
 @pytest.mark.parametrize("version", [7, 8, 9])
 def test_committed_offsets_are_asked_for_by_topic(version: int) -> None:
     request = offset_fetch_request("g", [A0, B0, A1], version, require_stable=True)
