@@ -23,6 +23,8 @@ from .controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, M
 log = logging.getLogger(__name__)
 
 PREFIX_ADVICE = f": as in Kafka, give listener.name.NAME.MECHANISM.{JAAS_CONFIG}"
+OBEYED_ANYWAY = ("ssl.keystore.type", "ssl.truststore.type")
+"""No warning is for these, also of one listener: the files show what they are."""
 
 
 class BrokerConfigs:
@@ -110,7 +112,7 @@ class BrokerConfigs:
 
     def _warn_of_ineffective(self, known: Container[str] = ()) -> None:
         for name in self._layers.ineffective():
-            if name not in known:
+            if name not in known and not name.endswith(OBEYED_ANYWAY):
                 advice = PREFIX_ADVICE if name == JAAS_CONFIG else ""
                 log.warning(
                     "Configuration %s has no effect in the reference broker%s", name, advice

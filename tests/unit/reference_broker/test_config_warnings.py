@@ -17,3 +17,12 @@ def test_users_without_a_listener_and_mechanism_are_told_where_they_belong(
     (warning,) = caplog.messages
     assert "listener.name.NAME.MECHANISM.sasl.jaas.config" in warning
     assert "canary" not in warning
+
+
+@pytest.mark.parametrize("name", ["ssl.keystore.type", "listener.name.inner.ssl.truststore.type"])
+def test_no_warning_is_given_of_the_type_of_a_key_store(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    BrokerConfigs(BrokerConfigLayers.of({name: "PEM"}), MetadataImage())
+
+    assert caplog.messages == []
