@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyk.clients.config.config_providers import Sources, resolved, unreplaced
 from pyk.clients.config.properties import parse_properties
+from pyk.clients.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
 
@@ -16,8 +17,8 @@ log = logging.getLogger(__name__)
 def read_properties(source: str | os.PathLike[str] | Mapping[str, object]) -> Mapping[str, object]:
     """Return the properties in a file, or those of a mapping, with references replaced.
 
-    Raises ``OSError`` if the file cannot be read, and :class:`ConfigurationError` for a reference
-    that leads nowhere.
+    Raises ``OSError`` if the file cannot be read, and :class:`ConfigurationError` for one that is
+    not in UTF-8, and for a reference that leads nowhere.
     """
     if isinstance(source, str | os.PathLike):
         return resolve(parse_properties(_read(source)))
@@ -37,4 +38,8 @@ def resolve(properties: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _read(path: str | os.PathLike[str]) -> str:
-    return Path(path).read_text(encoding="utf-8")
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        # Without its cause, which has the whole file.
+        raise ConfigurationError(f"{os.fspath(path)!r} is not a text in UTF-8") from None

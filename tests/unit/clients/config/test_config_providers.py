@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,16 @@ def test_properties_files_refer_to_the_environment_and_to_other_files(
     found = read_properties(client)
 
     assert found == {"sasl.password": "one", "ssl.key.password": "two"}
+
+
+def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_bytes(b"sasl.password=canary-\xfc")
+
+    with pytest.raises(ConfigurationError, match=r"client\.properties' is not a text") as it:
+        read_properties(file)
+
+    assert "canary" not in "".join(traceback.format_exception(it.value))
 
 
 @pytest.mark.parametrize("providers", [{}, {"config.providers": "file"}])
