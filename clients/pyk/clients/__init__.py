@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     )
     from pyk.clients.errors import *  # noqa: F403
     from pyk.clients.offsets import ConsumerGroupMetadata
-    from pyk.clients.processing import Attempt, current_attempt
+    from pyk.clients.processing import Attempt, RetryPolicy, current_attempt
     from pyk.clients.producer import (
         AsyncProducer,
         BatchDelivery,
@@ -189,6 +189,7 @@ if TYPE_CHECKING:
         "ResourcePattern",
         "ResourcePatternFilter",
         "ResourceType",
+        "RetryPolicy",
         "Scram",
         "ScramCredentialInfo",
         "ScramMechanism",
@@ -289,6 +290,7 @@ _HOMES = {
     "ResourcePattern": "admin",
     "ResourcePatternFilter": "admin",
     "ResourceType": "admin",
+    "RetryPolicy": "processing",
     "Scram": "security",
     "ScramCredentialInfo": "admin",
     "ScramMechanism": "admin",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Consumer, StateError, current_attempt
+from pyk.clients import Consumer, RetryPolicy, StateError, current_attempt
 from support.blocking_consuming import partitions, produce, reader
 
 
@@ -106,11 +106,37 @@ def test_a_handler_is_told_when_its_deadline_is_over(cluster, topic):
         consumer.process(handle, deadline=0.1)
 
 
+def test_a_record_that_keeps_failing_becomes_a_dead_letter(cluster, topic):
+    produce(cluster, topic, 30)
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    calls: list[int] = []
+    with reader(cluster, topic, group_id=topic) as consumer:
+
+        def handle(record: Any) -> None:
+            if record.value == b"7":
+                calls.append(current_attempt().number)
+                if len(calls) == 2:
+                    consumer.wakeup()
+                raise LookupError("no such customer")
+
+        policy = RetryPolicy(attempts=2, backoff=0.01)
+        consumer.process(handle, ordering="none", retry=policy, dead_letter=dead_topic)
+
+        with reader(cluster, dead_topic) as dead_letters:
+            dead = next(iter(dead_letters))
+    assert calls == [1, 2]
+    assert (dead.key, dead.value) == (b"key 7", b"7")
+    assert dict(dead.headers)["pyk-error"] == b"LookupError"
+
+
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
         ({"concurrency": 0}, ValueError, "concurrency must be 1 or more"),
         ({"ordering": "topic"}, ValueError, "ordering must be one of partition, key, none"),
+        ({"retry": 3}, TypeError, "retry must be a RetryPolicy, not int"),
+        ({"dead_letter": 3}, TypeError, "dead_letter must be the name of a topic, or callable"),
         ({"deadline": 0}, ValueError, "deadline must be a number of seconds above 0"),
     ],
 )

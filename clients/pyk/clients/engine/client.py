@@ -71,12 +71,12 @@ class Client(RequestPath):
         self.retry_backoff = Backoff(
             config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
         )
-        self._network = network or SystemNetwork()
+        self.network = network or SystemNetwork()
         shared = Environment(
             config,
             self.clock,
             self.random,
-            Dialer(config, self.clock, self._network, self.random),
+            Dialer(config, self.clock, self.network, self.random),
             self.supervisor,
             ConnectLimiter(),
         )

@@ -38,7 +38,9 @@ class TaskRunner:
         self._core = consumer._core
         self._options = options
         self._jobs = Jobs(options.ordering, options.concurrency)
-        self._session = HandlerSession(self._core, self._jobs, self, contextlib.nullcontext())
+        self._session = HandlerSession(
+            self._core, self._jobs, self, contextlib.nullcontext(), options
+        )
         self._workers: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
 
@@ -77,6 +79,10 @@ class TaskRunner:
 
     # -- workers -----------------------------------------------------------------------------------
 
+    def wake(self) -> None:
+        """Run what is ready now."""
+        self._start_workers()
+
     def _start_workers(self) -> None:
         room = self._options.concurrency - len(self._workers)
         for _ in range(min(room, self._jobs.ready_count)):
@@ -95,14 +101,17 @@ class TaskRunner:
 
     async def _work(self) -> None:
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
-        now = self._core.client.clock.now
+        now, recovers = self._core.client.clock.now, self._options.recovers
         while (job := jobs.next()) is not None:
             partition = job.partition
             job.worker = worker
-            job.attempts += 1
-            RUNNING.set(Attempt(job, now, None))
+            wait: float | None = None
             try:
-                await self._call_handler(job)
+                if recovers:
+                    wait = await self._attempt(job)
+                else:
+                    RUNNING.set(Attempt(job, now, None))
+                    await self._call_handler(job)
             except Exception as error:
                 note_origin(error, job)
                 raise
@@ -110,13 +119,30 @@ class TaskRunner:
                 partition.running.discard(job)
                 if partition.is_closing:
                     self._session.job_stopped()
-            if jobs.finish(job):
+            if wait is not None:
+                self._session.call_again(job, wait)
+            elif jobs.finish(job):
                 self._session.follow_pauses((partition,))
             count += 1
             if count % TURN == 0:
                 await asyncio.sleep(0)
 
+    async def _attempt(self, job: Job) -> float | None:
+        """Call the handler once, if it is time; return the seconds until it has to be called again,
+        None if the job is finished."""
+        recovery = self._session.recovery
+        wait = recovery.seconds_until_due(job)
+        if wait:
+            return wait
+        RUNNING.set(Attempt(job, self._core.client.clock.now, None))
+        try:
+            await self._call_handler(job)
+        except Exception as error:
+            return await recovery.recover(job, error)
+        return None
+
     async def _call_handler(self, job: Job) -> None:
+        job.attempts += 1
         record = self._session.record_of(job)
         seconds = self._options.deadline
         if seconds is None:

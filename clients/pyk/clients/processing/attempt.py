@@ -21,7 +21,7 @@ class Attempt:
 
     @property
     def number(self) -> int:
-        """How often the handler was called with this record, this time included."""
+        """How often the handler was called since the record was read, this time included."""
         return self._job.attempts
 
     @property

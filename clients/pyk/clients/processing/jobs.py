@@ -225,6 +225,11 @@ class Jobs:
                 self._ready.append(following)
         return partition.is_paused and partition.update_pause()
 
+    def resume(self, job: Job) -> None:
+        """Let a job run again that has waited for its next attempt, in its place of its lane."""
+        if not job.partition.is_closing:
+            self._ready.append(job)
+
     @property
     def ready_count(self) -> int:
         """How many jobs could begin now, at most."""

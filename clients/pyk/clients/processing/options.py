@@ -9,6 +9,10 @@ import attrs
 
 from pyk.clients.arguments import checked_count
 from pyk.clients.processing.jobs import Ordering
+from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
+
+DeadLetter = str | Callable[[Any, Exception], object]
+"""A topic, or what is called with a record and the error of its handler."""
 
 
 @attrs.frozen(kw_only=True)
@@ -20,6 +24,13 @@ class HandlerOptions:
     ordering: Ordering
     deadline: float | None
     """Seconds that a call of the handler may take."""
+    retry: RetryPolicy = NO_RETRIES
+    dead_letter: DeadLetter | None = None
+
+    @property
+    def recovers(self) -> bool:
+        """Whether a failure of a handler may be anything but the end."""
+        return self.retry is not NO_RETRIES or self.dead_letter is not None
 
     @classmethod
     def checked(
@@ -29,6 +40,8 @@ class HandlerOptions:
         concurrency: int,
         ordering: str,
         deadline: float | None,
+        retry: RetryPolicy | None = None,
+        dead_letter: DeadLetter | None = None,
     ) -> HandlerOptions:
         if not callable(handler):
             raise TypeError(f"handler must be callable, not {type(handler).__name__}")
@@ -37,9 +50,15 @@ class HandlerOptions:
             raise ValueError(f"ordering must be one of {', '.join(orders)}, not {ordering!r}")
         if deadline is not None and not deadline > 0:
             raise ValueError(f"deadline must be a number of seconds above 0, not {deadline!r}")
+        if retry is not None and not isinstance(retry, RetryPolicy):
+            raise TypeError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
+        if not (dead_letter is None or isinstance(dead_letter, str) or callable(dead_letter)):
+            raise TypeError("dead_letter must be the name of a topic, or callable")
         return cls(
             handler=handler,
             concurrency=checked_count(concurrency, "concurrency"),
             ordering=Ordering(ordering),
             deadline=deadline,
+            retry=retry or NO_RETRIES,
+            dead_letter=dead_letter,
         )

@@ -21,6 +21,8 @@ from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.gaps import decode_finished, encode_finished
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
+from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.recovery import Recovery
 from pyk.clients.topic_partition import OffsetAndMetadata
 from pyk.protocol.records import RecordIterator, RecordSpan
 
@@ -39,6 +41,10 @@ LAST_SECONDS = 5.0
 class Runner(Protocol):
     """The driver that runs jobs, in tasks or in threads."""
 
+    def wake(self) -> None:
+        """Run what is ready now; called on the consumer's event loop."""
+        ...
+
     def cancel(self, jobs: Collection[Job]) -> None:
         """Make jobs stop as soon as possible; they are not finished."""
         ...
@@ -51,8 +57,14 @@ class HandlerSession:
     """
 
     def __init__(
-        self, core: ConsumerCore, jobs: Jobs, runner: Runner, lock: AbstractContextManager[object]
+        self,
+        core: ConsumerCore,
+        jobs: Jobs,
+        runner: Runner,
+        lock: AbstractContextManager[object],
+        options: HandlerOptions,
     ) -> None:
+        self.recovery = Recovery(core, options.retry, options.dead_letter)
         self._core = core
         self._jobs = jobs
         self._runner = runner
@@ -171,6 +183,17 @@ class HandlerSession:
             log.warning("Cancelled %d handlers of %s, which went away", len(running), names)
             self._runner.cancel(running)
 
+    # -- attempts ----------------------------------------------------------------------------------
+
+    def call_again(self, job: Job, seconds: float) -> None:
+        """Let a job run again after so many seconds; until then it does not count as running."""
+        asyncio.get_running_loop().call_later(seconds, self._resume, job)
+
+    def _resume(self, job: Job) -> None:
+        with self._lock:
+            self._jobs.resume(job)
+        self._runner.wake()
+
     def job_stopped(self) -> None:
         """Note that a job of a partition that closes does not run any more."""
         self._stopped.set()
@@ -200,6 +223,7 @@ class HandlerSession:
             self._jobs.forget(partitions)
         for partition in partitions:
             self._give_back(partition)
+        await self.recovery.close()
         if group is not None:
             group.progress.handled = None
 

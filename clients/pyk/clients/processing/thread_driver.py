@@ -40,7 +40,7 @@ class ThreadRunner:
         self._options = options
         self._changed = threading.Condition()
         self._jobs = Jobs(options.ordering, options.concurrency)
-        self._session = HandlerSession(self._core, self._jobs, self, self._changed)
+        self._session = HandlerSession(self._core, self._jobs, self, self._changed, options)
         self._workers = 0
         self._idle_workers = 0
         self._failure: BaseException | None = None
@@ -93,14 +93,24 @@ class ThreadRunner:
                 self._workers += 1
                 threading.Thread(target=self._work, name="pyk-handler", daemon=True).start()
 
+    def wake(self) -> None:
+        """Run what is ready now."""
+        self._start_workers()
+
     def _work(self) -> None:
         try:
             while (job := self._wait_for_job()) is not None:
                 try:
-                    self._call_handler(job)
+                    wait = self._attempt(job)
+                except BaseException as error:
+                    note_origin(error, job)
+                    raise
                 finally:
                     self._stopped(job)
-                self._finish(job)
+                if wait is None:
+                    self._finish(job)
+                else:
+                    self._core.call_soon(self._session.call_again, job, wait)
         except BaseException as error:  # the caller of process() gets it
             self._fail(error)
         finally:
@@ -117,17 +127,23 @@ class ThreadRunner:
                 self._idle_workers -= 1
             return job
 
-    def _call_handler(self, job: Job) -> None:
+    def _attempt(self, job: Job) -> float | None:
+        """Call the handler once, if it is time; return the seconds until it has to be called again,
+        None if the job is finished."""
+        recovery = self._session.recovery
+        wait = recovery.seconds_until_due(job)
+        if wait:
+            return wait
         job.attempts += 1
-        now = self._core.client.clock.now
-        RUNNING.set(Attempt(job, now, self._options.deadline))
+        RUNNING.set(Attempt(job, self._core.client.clock.now, self._options.deadline))
         try:
-            record = self._session.record_of(job)
-            if self._options.handler(record) is not None:
+            if self._options.handler(self._session.record_of(job)) is not None:
                 raise StateError("the handler of a blocking Consumer must return None")
         except Exception as error:
-            note_origin(error, job)
-            raise
+            if not self._options.recovers:
+                raise
+            return self._consumer._thread.call(recovery.recover(job, error))
+        return None
 
     def _stopped(self, job: Job) -> None:
         with self._changed:

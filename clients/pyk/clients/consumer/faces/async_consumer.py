@@ -35,6 +35,9 @@ from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
+if TYPE_CHECKING:
+    from pyk.clients.processing.retries import RetryPolicy
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -144,30 +147,37 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         concurrency: int = 16,
         ordering: str = "partition",
         deadline: float | None = None,
+        retry: RetryPolicy | None = None,
+        dead_letter: str
+        | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
+        | None = None,
     ) -> None:
         """Call ``handler`` with each record, many side by side; commit what is finished in order.
 
-        Returns once the consumer is closed; after :meth:`wakeup` once the handlers that run are
-        done. At most ``concurrency`` handlers run at once, each in a task of its own.
-        ``ordering`` is what they keep in order: the records of a "partition", those of a "key" (a
-        record without one has no order), or "none". ``deadline`` is how many seconds a call of the
-        handler may take: afterwards a task is cancelled, a thread is told by
-        :func:`current_attempt`.
+        Returns once the consumer is closed; after :meth:`wakeup` once running handlers are done. At
+        most ``concurrency`` run at once, each in a task, and keep an ``ordering``: that of the
+        "partition", of the "key" (records without one have no order), or "none". After ``deadline``
+        seconds a handler is cancelled; in a thread it has to ask :func:`current_attempt`.
 
-        Offsets are committed up to the first record that is not finished, whatever
-        ``enable_auto_commit`` says, every ``auto_commit_interval_ms``; what is finished behind it
-        is noted in the commit, so that a restart does not repeat it. A partition with enough
-        records waiting is paused. When the group takes partitions away, their handlers may finish
-        for most of ``max_poll_interval_ms``; then they are cancelled in the same way.
+        Offsets are committed up to the first unfinished record, whatever ``enable_auto_commit``
+        says. The commit notes what is finished behind it: a restart does not repeat that. When the
+        group takes partitions away, their handlers may finish for most of ``max_poll_interval_ms``.
 
-        The error of a handler ends the call and is raised, after the others were given time to
-        finish; its record is read again.
+        A handler that fails is called again as ``retry`` says. Then its record, as bytes, goes to
+        ``dead_letter``, a topic or a callable that gets record and error; one that cannot be
+        deserialized goes there at once. Without ``dead_letter``, the error ends the call and is
+        raised, after the others have finished; the record is read again.
         """
         from pyk.clients.processing.async_driver import TaskRunner
         from pyk.clients.processing.options import HandlerOptions
 
         options = HandlerOptions.checked(
-            handler, concurrency=concurrency, ordering=ordering, deadline=deadline
+            handler,
+            concurrency=concurrency,
+            ordering=ordering,
+            deadline=deadline,
+            retry=retry,
+            dead_letter=dead_letter,
         )
         await TaskRunner(self, options).run()
 

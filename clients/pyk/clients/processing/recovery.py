@@ -1,0 +1,95 @@
+"""Carry out what follows after a handler has failed. On the consumer's event loop."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pyk.clients.config import ClientConfig, ProducerConfig
+from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.processing.dead_letters import attempts_before, due_at_ms, moved_headers
+from pyk.clients.processing.jobs import Job
+from pyk.clients.processing.options import DeadLetter
+from pyk.clients.processing.retries import CallAgain, MoveTo, RetryPolicy, after_failure
+from pyk.clients.producer import AsyncProducer
+
+log = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Moves records that have failed to retry topics and to the dead letters.
+
+    The producer for that is made when it is first needed, with the connection and security options
+    of the consumer.
+    """
+
+    def __init__(
+        self, core: ConsumerCore, policy: RetryPolicy, dead_letter: DeadLetter | None
+    ) -> None:
+        self._core = core
+        self._policy = policy
+        self._dead_letter = dead_letter
+        self._producer: AsyncProducer[Any, Any] | None = None
+
+    def seconds_until_due(self, job: Job) -> float:
+        """Return how long a record of a retry topic has to wait still; 0.0 for other records."""
+        if job.attempts or job.record.topic not in self._policy.topics:
+            return 0.0
+        return max(0, due_at_ms(job.record) - self._core.client.clock.time_ms()) / 1000
+
+    async def recover(self, job: Job, error: Exception) -> float | None:
+        """Do what follows after a failure: return the seconds until the handler is to be called
+        again, None if the record was moved.
+
+        Raises ``error`` if the record has nowhere to go, and what keeps it from being moved.
+        """
+        record, client = job.record, self._core.client
+        chance = client.random.random()
+        action = after_failure(self._policy, record.topic, job.attempts, error, chance)
+        if isinstance(action, CallAgain):
+            return action.seconds
+        attempts = job.attempts + attempts_before(record)
+        if isinstance(action, MoveTo):
+            due_ms = client.clock.time_ms() + int(action.seconds * 1000)
+            await self._write(action.topic, record, moved_headers(record, error, attempts, due_ms))
+        elif self._dead_letter is None:
+            raise error
+        elif callable(self._dead_letter):
+            await _called(self._dead_letter, record, error)
+        else:
+            await self._write(self._dead_letter, record, moved_headers(record, error, attempts))
+        return None
+
+    async def _write(self, topic: str, record: Any, headers: Any) -> None:
+        if self._producer is None:
+            self._producer = _producer_for(self._core)
+        await self._producer.send_and_wait(topic, record.value, record.key, headers=headers)
+        place = f"{record.topic}-{record.partition}"
+        log.info("Moved the record of %s at offset %d to %s", place, record.offset, topic)
+
+    async def close(self) -> None:
+        """Close the producer, if there is one."""
+        if self._producer is not None:
+            await self._producer.close()
+
+
+def _producer_for(core: ConsumerCore) -> AsyncProducer[Any, Any]:
+    """Return a producer for the cluster of a consumer."""
+    shared = (field.name for field in attrs.fields(ClientConfig))
+    config = ProducerConfig(**{name: getattr(core.config, name) for name in shared})
+    producer: AsyncProducer[Any, Any] = AsyncProducer.__new__(AsyncProducer)
+    client = core.client
+    producer._set_up(config, clock=client.clock, network=client.network, random=client.random)
+    return producer
+
+
+async def _called(
+    function: Callable[[Any, Exception], object], record: Any, error: Exception
+) -> None:
+    waiting = function(record, error)
+    if inspect.isawaitable(waiting):
+        await waiting

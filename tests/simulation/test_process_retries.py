@@ -1,0 +1,175 @@
+"""Records whose handlers fail are tried again, moved, and kept as dead letters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pyk.clients import (
+    AsyncConsumer,
+    JsonDeserializer,
+    RetryPolicy,
+    TopicPartition,
+    current_attempt,
+)
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.consuming import P0, make_consumer, produce, reference_cluster
+
+TOPICS = ["orders", "orders.1m", "orders.dead"]
+
+
+@asynccontextmanager
+async def cluster_with(count: int) -> AsyncIterator[Any]:
+    async with reference_cluster() as cluster:
+        for topic in TOPICS:
+            await cluster.create_topic(topic, partitions=1)
+        await produce(cluster, "orders", count)
+        yield cluster
+
+
+@asynccontextmanager
+async def processing(
+    consumer: AsyncConsumer[Any, Any], handle: Any, **options: Any
+) -> AsyncIterator[None]:
+    """Handle records until the block is left."""
+    async with consumer:
+        task = asyncio.create_task(consumer.process(handle, **options))
+        yield
+        consumer.wakeup()
+        await task
+
+
+async def records_of(cluster: Any, topic: str, count: int) -> list[Any]:
+    found: list[Any] = []
+    async with make_consumer(cluster) as consumer:
+        consumer.assign([(topic, 0)])
+        while len(found) < count:
+            found += await consumer.poll(60)
+    return found
+
+
+@virtual_time
+async def test_a_handler_that_fails_is_called_again_and_holds_up_its_order_only():
+    async with cluster_with(6) as cluster:
+        done: list[tuple[int, int]] = []
+
+        async def handle(record: Any) -> None:
+            number = current_attempt().number
+            if record.offset == 2 and number < 3:
+                raise ConnectionError("the database is away")
+            done.append((record.offset, number))
+
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+        policy = RetryPolicy(attempts=3, backoff=1.0)
+        began = current_clock().now()
+        async with processing(consumer, handle, retry=policy, concurrency=1, ordering="none"):
+            await eventually(lambda: len(done) == 6)
+
+        assert done == [(0, 1), (1, 1), (3, 1), (4, 1), (5, 1), (2, 3)]
+        assert current_clock().now() - began > 2.3
+
+
+@virtual_time
+async def test_the_last_failure_of_a_record_without_dead_letters_ends_the_call():
+    async with (
+        cluster_with(3) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        calls: list[int] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.offset)
+            if record.offset == 1:
+                raise ConnectionError("the database is away")
+
+        with pytest.raises(ConnectionError) as caught:
+            await consumer.process(handle, retry=RetryPolicy(attempts=3))
+
+        assert calls == [0, 1, 1, 1]
+        assert "attempt 3" in caught.value.__notes__[0]
+        committed = (await consumer.committed([P0]))[P0]
+        assert committed is not None
+        assert committed.offset == 1
+
+
+@virtual_time
+async def test_a_record_goes_to_its_retry_topic_and_then_to_the_dead_letters():
+    async with cluster_with(4) as cluster:
+        done: list[tuple[str, bytes]] = []
+        failed_at: list[float] = []
+
+        async def handle(record: Any) -> None:
+            if record.value == b"1":
+                failed_at.append(current_clock().now())
+                raise LookupError("no such customer")
+            done.append((record.topic, record.value))
+
+        consumer = make_consumer(cluster, group_id="g", topics=TOPICS[:2])
+        policy = RetryPolicy(attempts=1, topics={"orders.1m": 60})
+        async with processing(consumer, handle, retry=policy, dead_letter="orders.dead"):
+            [dead] = await records_of(cluster, "orders.dead", 1)
+            retry_topic = TopicPartition("orders.1m", 0)
+            consumer.wakeup()
+        async with make_consumer(cluster, group_id="g") as observer:
+            committed = await observer.committed([P0, retry_topic])
+
+        assert done == [("orders", b"0"), ("orders", b"2"), ("orders", b"3")]
+        assert 59 < failed_at[1] - failed_at[0] < 61
+        assert (dead.value, dead.key) == (b"1", None)
+        headers = dict(dead.headers)
+        assert headers["pyk-error"] == b"LookupError"
+        assert headers["pyk-error-text"] == b"no such customer"
+        assert headers["pyk-attempts"] == b"2"
+        assert headers["pyk-origin-topic"] == b"orders"
+        assert headers["pyk-origin-offset"] == b"1"
+        assert [one and one.offset for one in committed.values()] == [4, 1]
+
+
+@virtual_time
+async def test_a_record_that_cannot_be_deserialized_is_a_dead_letter_at_once():
+    async with cluster_with(0) as cluster:
+        await produce(cluster, "orders", 3)
+        handled: list[Any] = []
+        dead: list[tuple[bytes, str]] = []
+
+        def deserialize(data: bytes) -> Any:
+            return JsonDeserializer().deserialize("orders", b"{" if data == b"1" else data)
+
+        async def keep(record: Any, error: Exception) -> None:
+            dead.append((record.value, type(error).__name__))
+
+        consumer = make_consumer(
+            cluster, group_id="g", topics=["orders"], value_deserializer=deserialize
+        )
+
+        async def handle(record: Any) -> None:
+            handled.append(record.value)
+
+        async with processing(consumer, handle, retry=RetryPolicy(), dead_letter=keep):
+            await eventually(lambda: len(handled) == 2 and bool(dead))
+
+        assert handled == [0, 2]
+        assert dead == [(b"1", "DeserializationError")]
+
+
+@virtual_time
+async def test_a_record_is_not_finished_before_it_is_written_to_the_dead_letters():
+    async with cluster_with(2) as cluster:
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+
+        async def handle(record: Any) -> None:
+            raise LookupError("no such customer")
+
+        def refuse(record: Any, error: Exception) -> None:
+            raise OSError("the disk is full")
+
+        async with consumer:
+            with pytest.raises(OSError, match="the disk is full"):
+                await consumer.process(handle, dead_letter=refuse)
+            committed = (await consumer.committed([P0]))[P0]
+
+        assert committed is None or committed.offset == 0
