@@ -257,6 +257,15 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         """
         await self._run(self._unsubscribe_steps(), alone=True)
 
+    def enforce_rebalance(self, reason: str | None = None) -> Done:
+        """Make the members of the group join again, so that its partitions are divided again.
+
+        ``reason`` is what the coordinator logs (KIP-568). With ``group_protocol="consumer"`` the
+        coordinator alone decides, and the call only warns. Raises :class:`StateError` without a
+        ``group_id``.
+        """
+        return self._at_once(self._core.subscription_calls.enforce_rebalance, reason)
+
     def assign(self, partitions: Iterable[tuple[str, int]]) -> Done:
         """Read these partitions and no others, without sharing them with a group."""
         return self._at_once(self._core.subscription_calls.assign, partitions)

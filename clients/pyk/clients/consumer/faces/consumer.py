@@ -278,6 +278,15 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         """
         self._run(self._unsubscribe_steps(), alone=True)
 
+    def enforce_rebalance(self, reason: str | None = None) -> None:
+        """Make the members of the group join again, so that its partitions are divided again.
+
+        ``reason`` is what the coordinator logs (KIP-568). With ``group_protocol="consumer"`` the
+        coordinator alone decides, and the call only warns. Raises :class:`StateError` without a
+        ``group_id``.
+        """
+        self._at_once(self._core.subscription_calls.enforce_rebalance, reason)
+
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Read these partitions and no others, without sharing them with a group."""
         self._at_once(self._core.subscription_calls.assign, partitions)

@@ -112,6 +112,17 @@ class SubscriptionCalls:
         self._partitions.keep_topics(self.topics)
         self._follow_topics(is_first=True)
 
+    def enforce_rebalance(self, reason: str | None) -> None:
+        """Make the group divide its partitions again."""
+        self._check()
+        if self._group is None:
+            raise StateError("cannot rebalance without a group: give the consumer a group_id")
+        if not self._group.rejoin(reason or "the application enforces a rebalance"):
+            log.warning(
+                "enforce_rebalance has no effect with group_protocol='consumer': the coordinator "
+                "decides when to rebalance"
+            )
+
     async def unsubscribe(self) -> None:
         """Leave the group, and read nothing more; ``begin_leaving`` of the core comes first."""
         self._check()

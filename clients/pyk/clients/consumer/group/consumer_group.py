@@ -74,6 +74,10 @@ class ConsumerGroup:
     def _activity(self) -> int | None:
         return None if self._buffer.is_waiting else self._reader.calls + self._reader.taken
 
+    def rejoin(self, reason: str) -> bool:
+        """Ask for a rebalance; return False if the protocol leaves that to the coordinator."""
+        return self.driver.rejoin(reason)
+
     # -- rebalances --------------------------------------------------------------------------------
 
     def _handle(self, event: ApplicationEvent) -> None:

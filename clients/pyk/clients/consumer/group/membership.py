@@ -119,6 +119,9 @@ class Membership(Protocol):
     def retry(self, now: float) -> None:
         """Try to join once more after an ``error`` that need not last."""
 
+    def rejoin(self, reason: str) -> bool:
+        """Ask for a rebalance; return False if the protocol leaves that to the coordinator."""
+
     def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership; return what to send if the coordinator is to know at once.
 

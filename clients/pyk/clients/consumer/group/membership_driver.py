@@ -87,6 +87,11 @@ class MembershipDriver:
         self.membership.application_polled(self._client.clock.now())
         self._wake.set()
 
+    def rejoin(self, reason: str) -> bool:
+        """Ask for a rebalance; return False if the protocol leaves that to the coordinator."""
+        self._wake.set()
+        return self.membership.rejoin(reason)
+
     def retry(self) -> None:
         """Try to join once more after an error."""
         self.membership.retry(self._client.clock.now())

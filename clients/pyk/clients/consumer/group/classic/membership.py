@@ -156,6 +156,11 @@ class ClassicMembership:
             self._begin_joining(now + self._delay(), f"tries again after {self.error}")
             self.error = None
 
+    def rejoin(self, reason: str) -> bool:
+        """Join again, although nothing has changed (KIP-568)."""
+        self._rejoin_reason = reason
+        return True
+
     def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once.
 
@@ -227,8 +232,7 @@ class ClassicMembership:
         return min(due, default=None)
 
     def _notice_absence(self, now: float) -> None:
-        """Leave when the application has been busy for too long, so that other members take
-        over."""
+        """Leave when the application has been busy for too long: others are to take over."""
         if not self.is_absent(now):
             return
         log.warning(
@@ -301,11 +305,9 @@ class ClassicMembership:
 
     def _begin_rejoining(self) -> None:
         """Revoke first the partitions that must not be owned during the rebalance."""
-        unwanted = (
-            frozenset(p for p in self.owned if p.topic not in self._topics)
-            if self._options.is_cooperative
-            else self.owned
-        )
+        unwanted = self.owned
+        if self._options.is_cooperative:
+            unwanted = frozenset(p for p in self.owned if p.topic not in self._topics)
         if unwanted:
             self._revoke(unwanted)
         else:
@@ -468,8 +470,7 @@ class ClassicMembership:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
         else:
-            group_id = self._options.group_id
-            self._fail(error_for(code, group_id=group_id, api_key=ApiKey.JOIN_GROUP))
+            self._fail(error_for(code, group_id=self._options.group_id, api_key=ApiKey.JOIN_GROUP))
 
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)
@@ -496,5 +497,4 @@ class ClassicMembership:
         self.generation_id = NO_GENERATION
         self._leadership.end()
         self._sync = self._sent = None
-        self._revoking = None
-        self._rejoin_reason = None
+        self._revoking = self._rejoin_reason = None

@@ -169,6 +169,10 @@ class ModernMembership:
             self.error = None
             self._join(now + self._delay())
 
+    def rejoin(self, reason: str) -> bool:
+        """Do nothing: the coordinator alone decides when to rebalance (KIP-848)."""
+        return False
+
     def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once."""
         was_member = self.state in BEATING
