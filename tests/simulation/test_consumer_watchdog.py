@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -16,10 +17,12 @@ from pyk.clients import (
     ClientQuotaEntity,
 )
 from pyk.clients.consumer import PartitionState
+from pyk.clients.consumer.positions.remedies import Remedy
 from pyk.clients.errors import KafkaTimeoutError
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import fetching, make_consumer, network_of, produce, reference_cluster
 from support.environments import client_options
+from support.fetching_cluster import FetchingCluster
 
 VALUE = b"x" * 1000
 
@@ -159,3 +162,72 @@ async def test_a_partition_that_was_paused_while_others_were_read_is_healthy(cap
 
         assert [record.value for record in await consumer.poll(1)] == [b"waits"]
         assert new_sessions(caplog) == []
+
+
+def starve(cluster: FetchingCluster, *, until: Callable[[], bool] = lambda: False) -> None:
+    """Answer fetches of partition 1 without its records, until a condition holds."""
+    cluster.edit = lambda _, number, asked, data: (
+        attrs.evolve(data, records=b"") if number == 1 and not until() else data
+    )
+    cluster.append([b"starved"], partition=1)
+
+
+async def read_others(
+    cluster: FetchingCluster, consumer: AsyncConsumer[Any, Any], seconds: float
+) -> tuple[set[bytes | None], list[KafkaTimeoutError]]:
+    """Read partition 0 for a while; return the values and the errors of all partitions."""
+    values: set[bytes | None] = set()
+    errors = []
+    until = current_clock().now() + seconds
+    while current_clock().now() < until:
+        cluster.append([b"read"], partition=0)
+        try:
+            values |= {record.value for record in await consumer.poll(0.5)}
+        except KafkaTimeoutError as error:
+            errors.append(error)
+        await asyncio.sleep(0.5)
+    return values, errors
+
+
+@virtual_time
+async def test_a_new_connection_heals_a_partition_before_anything_is_raised(caplog):
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        await consumer.poll(1)
+        connections = cluster.connection_counts[1]
+        starve(cluster, until=lambda: cluster.connection_counts[1] > connections)
+
+        values, errors = await read_others(cluster, consumer, 40)
+
+        assert (values, errors) == ({b"read", b"starved"}, [])
+        assert cluster.connection_counts[1] == connections + 1
+        remedies = [m.partition(": ")[2] for m in caplog.messages if "gets no records" in m]
+        assert remedies == [Remedy.SESSION.value, Remedy.CONNECTION.value]
+        assert consumer.health().problems == ()
+
+
+@virtual_time
+async def test_a_member_joins_its_group_again_before_the_error_is_raised():
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        joined_at: list[float] = []
+        consumer._core._fetch_loop._fetcher._rejoin = lambda _: joined_at.append(
+            current_clock().now()
+        )
+        starve(cluster)
+
+        _, errors = await read_others(cluster, consumer, 35)
+        assert (len(joined_at), errors) == (1, [])
+
+        _, errors = await read_others(cluster, consumer, 25)
+        assert len(joined_at) == 1
+        assert "orders-1 has records from offset 0 on, but none came" in str(errors[0])
+
+
+@virtual_time
+async def test_a_partition_that_still_gets_nothing_is_raised_again_and_again():
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        starve(cluster)
+
+        _, errors = await read_others(cluster, consumer, 90)
+
+        assert len(errors) >= 4
+        assert consumer.health().partitions["orders", 1].state is PartitionState.STALLED

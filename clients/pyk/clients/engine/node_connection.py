@@ -188,6 +188,11 @@ class NodeConnection:
         if self._connection is not None:
             self._connection.close(reason)
 
+    def reconnect(self, reason: KafkaError) -> None:
+        """End the present connection, whose requests fail with ``reason``."""
+        if self._connection is not None:
+            self._connection.abort(reason)
+
     async def wait_closed(self) -> None:
         """Wait until no socket is open any more, after :meth:`close`."""
         if self._closing:

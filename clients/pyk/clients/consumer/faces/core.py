@@ -122,6 +122,7 @@ class ConsumerCore:
             self.positions,
             self.writer,
             metadata_changes=changes,
+            rejoin=None if self.group is None else self.group.rejoin,
         )
         self._fetch_loop = FetchLoop(self.client, self.partitions, changes, resolver, fetcher)
         self.position_calls = PositionCalls(

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
-from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
+from pyk.clients.consumer.fetching.node_fetcher import LANE, NodeFetcher
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.progress import STALL_SECONDS
+from pyk.clients.consumer.positions.remedies import Remedy, remedy_for
 from pyk.clients.consumer.positions.topic_watch import unavailable
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
 
 log = logging.getLogger(__name__)
-
-STALLS_UNTIL_TOLD = 3
 
 
 class Fetcher:
@@ -28,7 +28,7 @@ class Fetcher:
 
     :meth:`look` is called whenever something may have become fetchable; it sends a request to each
     node that may have records and has none in flight. Responses lead to the next requests by
-    themselves, as long as a node has records.
+    themselves, as long as a node has records. ``rejoin`` makes the member of a group join again.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Fetcher:
         writer: FetchWriter,
         *,
         metadata_changes: MetadataChanges,
+        rejoin: Callable[[str], object] | None = None,
     ) -> None:
         self._client = client
         self._config = config
@@ -47,6 +48,7 @@ class Fetcher:
         self._positions = positions
         self._metadata_changes = metadata_changes
         self._writer = writer
+        self._rejoin = rejoin
         self._buffer = writer.buffer
         self._nodes: dict[int, NodeFetcher] = {}
         self._memory = FetchMemory(
@@ -126,15 +128,28 @@ class Fetcher:
                 assigned.progress.answered_at = now + max_wait
 
     def _begin_again(self, assigned: AssignedPartition, now: float) -> None:
-        """Open new fetch sessions. This should never be needed; it is a last resort."""
-        log.warning("%s gets no records: opening new fetch sessions", assigned.topic_partition)
+        """Help a stalled partition, each time with more. This should never be needed."""
+        node_id = assigned.node_to_fetch(now)
         assigned.progress.stalled(now)
+        stalls = assigned.progress.stalls
+        remedy = remedy_for(stalls, has_group=self._rejoin is not None)
+        log.warning(
+            "%s gets no records since %.0f seconds: %s",
+            assigned.topic_partition,
+            stalls * STALL_SECONDS,
+            remedy.value,
+        )
         assigned.preferred_node = None
         self._client.metadata_keeper.request_update()
         for node in self._nodes.values():
             node.open_new_session()
-        if assigned.progress.stalls == STALLS_UNTIL_TOLD:
-            self._writer.fail(assigned.buffer, _stalled(assigned))
+        match remedy:
+            case Remedy.CONNECTION if node_id is not None:
+                self._client.pool.reconnect(node_id, LANE, _stalled(assigned))
+            case Remedy.REJOIN if self._rejoin is not None:
+                self._rejoin(f"{assigned.topic_partition} gets no records")
+            case Remedy.TELL:
+                self._writer.fail(assigned.buffer, _stalled(assigned))
 
     def _tell_of_lasting_failure(self, assigned: AssignedPartition, now: float) -> None:
         if (
@@ -171,7 +186,7 @@ def _stalled(assigned: AssignedPartition) -> KafkaError:
         else f"was fetched from offset {offset} on, but no response came"
     )
     return KafkaTimeoutError(
-        f"{partition} {what} for {STALLS_UNTIL_TOLD * STALL_SECONDS:.0f} seconds",
+        f"{partition} {what} for {assigned.progress.stalls * STALL_SECONDS:.0f} seconds",
         topic=partition.topic,
         partition=partition.partition,
         offset=offset,

@@ -277,11 +277,15 @@ class NodeFetcher:
             assigned.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
             assigned.prefer(data.preferred_read_replica, now + self._metadata_max_age)
-        if assigned.error is not None or assigned.progress.stalls:
+        if assigned.error is not None:
             self._writer.heal(assigned.buffer)
+        was_stalled = assigned.progress.stalls > 0
         if data.records:
             self._take_records(assigned, asked, data, now)
         assigned.succeeded(now)
+        # A response without the records that it should have does not withdraw the error.
+        if was_stalled and assigned.progress.stalls == 0 and assigned.state is KNOWN:
+            self._writer.heal(assigned.buffer)
         if 0 <= assigned.buffer.fetch_offset < assigned.readable_end:
             self._has_more = True
 

@@ -1,0 +1,20 @@
+"""What is tried for a partition that stands still, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.consumer.positions.remedies import Remedy, remedy_for
+
+SESSION, CONNECTION, REJOIN, TELL = Remedy
+
+
+@pytest.mark.parametrize(
+    ("has_group", "remedies"),
+    [
+        (True, [SESSION, CONNECTION, REJOIN, TELL, TELL]),
+        (False, [SESSION, CONNECTION, TELL, TELL, TELL]),
+    ],
+)
+def test_each_stall_is_answered_with_more_until_the_application_is_told(has_group, remedies):
+    assert [remedy_for(n, has_group=has_group) for n in range(1, 6)] == remedies
