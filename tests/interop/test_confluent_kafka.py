@@ -92,6 +92,20 @@ def test_the_members_of_a_group_share_a_topic(bootstrap: str, strategy: str) -> 
     assert sorted(set(found)) == sorted(VALUES)
 
 
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_the_coordinator_assigns_a_topic_to_the_members_of_a_group(
+    bootstrap: str, assignor: str
+) -> None:
+    topic = f"confluent-assigned-{assignor}"
+    create(bootstrap, topic)
+    produce(bootstrap, topic)
+    config = {"group.protocol": "consumer", "group.remote.assignor": assignor}
+
+    found = consume(bootstrap, topic, topic, members=3, **config)
+
+    assert sorted(set(found)) == sorted(VALUES)
+
+
 def test_a_static_member_joins_again_with_the_same_instance_id(bootstrap: str) -> None:
     create(bootstrap, "confluent-static")
     produce(bootstrap, "confluent-static")

@@ -16,6 +16,9 @@ pytestmark = [
 ]
 
 
+GROUP_COMMAND = "consumer.group.ConsumerGroupCommand"
+
+
 def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
     """Run a tool and return its output; fail with that output if it reports an error."""
     printed = run_tool(name, "--bootstrap-server", bootstrap, *arguments, **options)
@@ -34,6 +37,28 @@ def test_the_topic_tool_creates_alters_describes_and_deletes_a_topic(bootstrap: 
     assert "java-topics" not in tool("TopicCommand", bootstrap, "--list")
 
 
+@pytest.mark.parametrize("topics", [["--topic", "java-assigned"], ["--include", "java-assig.*"]])
+def test_the_console_consumer_reads_in_a_group_that_the_coordinator_assigns(
+    bootstrap: str, topics: list[str]
+) -> None:
+    lines = "".join(f"{number}\n" for number in range(100))
+    group = f"java{topics[0]}"
+    tool("TopicCommand", bootstrap, "--create", "--if-not-exists", "--topic", "java-assigned")
+    tool("ConsoleProducer", bootstrap, "--topic", "java-assigned", input=lines)
+
+    read = tool(
+        "consumer.ConsoleConsumer",
+        bootstrap,
+        *topics,
+        *("--group", group, "--from-beginning", "--max-messages", "100"),
+        *("--command-property", "group.protocol=consumer"),
+    )
+
+    assert sorted(set(read.split())) == sorted(lines.split())
+    listed = tool(GROUP_COMMAND, bootstrap, "--list", "--type")
+    assert [group, "Consumer"] in [line.split() for line in listed.splitlines()]
+
+
 def test_the_console_tools_produce_and_consume_and_the_group_is_described(
     broker: BrokerProcess, bootstrap: str, tmp_path: Path
 ) -> None:
@@ -47,7 +72,7 @@ def test_the_console_tools_produce_and_consume_and_the_group_is_described(
     )
     assert sorted(read.split()) == sorted(lines.split())
 
-    commands = "consumer.group.ConsumerGroupCommand"
+    commands = GROUP_COMMAND
     described = tool(commands, bootstrap, "--describe", "--group", "java-group")
     assert (
         sum(int(line.split()[3]) for line in described.splitlines() if "java-records" in line)

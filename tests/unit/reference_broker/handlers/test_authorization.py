@@ -22,6 +22,8 @@ from pyk.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
 )
+from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from pyk.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -324,6 +326,15 @@ CASES: list[tuple[Message, int | None, list[Right], ErrorCode]] = [
     (offsets_of_single_group(), 7, [on_group(DESCRIBE), on_topic(DESCRIBE)], NO_GROUP),
     (offsets_of_single_group(), 1, [on_group(DESCRIBE), on_topic(DESCRIBE)], NO_GROUP),
     (deleted_offsets(), None, [on_group(DELETE)], NO_GROUP),
+    (
+        ConsumerGroupHeartbeatRequest(
+            group_id="billing", member_id="m", subscribed_topic_names=["orders"]
+        ),
+        None,
+        [on_group(READ), on_topic(DESCRIBE)],
+        NO_GROUP,
+    ),
+    (ConsumerGroupDescribeRequest(group_ids=["billing"]), None, [on_group(DESCRIBE)], NO_GROUP),
     (DescribeGroupsRequest(groups=["billing"]), None, [on_group(DESCRIBE)], NO_GROUP),
     (DescribeGroupsRequest(groups=["billing"]), 0, [on_group(DESCRIBE)], NO_GROUP),
     (DeleteGroupsRequest(groups_names=["billing"]), None, [on_group(DELETE)], NO_GROUP),

@@ -10,6 +10,8 @@ from pyk.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
+from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from pyk.protocol.messages.create_topics import CreatableTopic
 from pyk.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -199,3 +201,53 @@ async def test_transactions_that_may_not_be_described_are_not_listed() -> None:
 
         assert hidden.transaction_states == []
         assert [each.transactional_id for each in visible.transaction_states] == ["payer"]
+
+
+def joined(**subscription: Any) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="billing",
+        member_id="m",
+        rebalance_timeout_ms=60_000,
+        topic_partitions=[],
+        **subscription,
+    )
+
+
+@virtual_time
+async def test_a_consumer_group_with_a_hidden_topic_is_not_described() -> None:
+    async with authorized_broker() as broker:
+        broker.allow(group(READ), topic(DESCRIBE))
+        await broker.ask(joined(subscribed_topic_names=["orders"]))
+        request = ConsumerGroupDescribeRequest(group_ids=["billing"])
+        (visible,) = (await broker.ask(request)).groups
+
+        broker.disallow(topic(DESCRIBE))
+        (hidden,) = (await broker.ask(request)).groups
+
+        assert [member.member_id for member in visible.members] == ["m"]
+        assert (hidden.error_code, hidden.members) == (NO_TOPIC, [])
+
+
+@virtual_time
+async def test_a_pattern_of_a_consumer_group_finds_no_hidden_topic() -> None:
+    async with authorized_broker() as broker:
+        await with_secrets(broker)
+        broker.allow(group(READ), topic(DESCRIBE))
+
+        response = await broker.ask(joined(subscribed_topic_regex=".*"))
+
+        (assigned,) = response.assignment.topic_partitions
+        assert assigned.topic_id == broker.broker.image.topics["orders"].topic_id
+
+
+@virtual_time
+async def test_without_the_feature_there_are_no_consumer_groups() -> None:
+    async with authorized_broker() as broker:
+        broker.allow(group(READ), topic(DESCRIBE))
+        del broker.broker.image.features["group.version"]
+
+        refused = await broker.ask(joined(subscribed_topic_names=["orders"]))
+        described = await broker.ask(ConsumerGroupDescribeRequest(group_ids=["billing"]))
+
+        assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert described.groups[0].error_code == ErrorCode.UNSUPPORTED_VERSION
