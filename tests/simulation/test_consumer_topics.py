@@ -200,13 +200,15 @@ async def test_a_pattern_that_matches_nothing_is_a_warning_and_shows_in_health(c
             assert any("'order-.*'" in problem for problem in consumer.health().problems)
 
 
-@pytest.mark.parametrize("group_id", [None, "g"])
+@pytest.mark.parametrize(
+    "options", [{}, {"group_id": "g"}, {"group_id": "g", "group_protocol": "consumer"}]
+)
 @virtual_time
-async def test_a_subscription_pattern_finds_topics_that_are_created_later(group_id):
+async def test_a_subscription_pattern_finds_topics_that_are_created_later(options):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders1")
         await cluster.create_topic("others")
-        async with make_consumer(cluster, group_id=group_id, metadata_max_age_ms=1000) as consumer:
+        async with make_consumer(cluster, metadata_max_age_ms=1000, **options) as consumer:
             consumer.subscribe(pattern=SubscriptionPattern("orders[[:digit:]]"))
             await eventually_polled(consumer, lambda: consumer.assignment() == {("orders1", 0)})
 

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncAdmin, RebalanceListener
-from pyk.clients.errors import FencedInstanceIdError, InconsistentGroupProtocolError
+from pyk.clients.errors import (
+    FencedInstanceIdError,
+    InconsistentGroupProtocolError,
+    UnreleasedInstanceIdError,
+)
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import PARTITIONS, Group, Recorder, of_both_protocols
 from support.consuming import (
@@ -185,6 +189,24 @@ async def test_a_newer_member_of_the_same_name_fences_the_older():
                     await read(older, 1)
             assert older.assignment() == set()
             await newer.leave()
+
+
+@virtual_time
+async def test_a_coordinator_gives_a_name_to_a_newer_member_once_the_older_has_gone():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        options = {"group_id": "g", "topics": ["orders"], "group_protocol": "consumer"}
+        older = make_consumer(cluster, group_instance_id="i", **options)
+        newer = make_consumer(cluster, group_instance_id="i", **options)
+        async with older, newer:
+            await eventually_polled(older, lambda: len(older.assignment()) == 4)
+            with pytest.raises(UnreleasedInstanceIdError):
+                await newer.poll(10)
+            assert len(older.assignment()) == 4
+
+            await older.close()
+
+            await eventually_polled(newer, lambda: len(newer.assignment()) == 4)
 
 
 @virtual_time

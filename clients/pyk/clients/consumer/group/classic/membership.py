@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from pyk.clients.consumer.group.absence import warn_of_absence
 from pyk.clients.consumer.group.actions import (
     Action,
     Assign,
@@ -235,13 +236,8 @@ class ClassicMembership:
         """Leave when the application has been busy for too long: others are to take over."""
         if not self.is_absent(now):
             return
-        log.warning(
-            "Leaving group %s: the application has not asked for records for %.1f seconds, more "
-            "than max_poll_interval_ms; it joins again when it does. Raise max_poll_interval_ms, "
-            "or lower max_poll_records so that each poll is finished sooner",
-            self._options.group_id,
-            self._options.max_poll_interval + now - self._absent_at,
-        )
+        absence = self._options.max_poll_interval + now - self._absent_at
+        warn_of_absence(self._options.group_id, absence)
         request = leave(self._options, self.member_id, "application exceeded max.poll.interval.ms")
         self._reset_member()
         self._lose_partitions()

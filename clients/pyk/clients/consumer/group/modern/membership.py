@@ -34,6 +34,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 
+from pyk.clients.consumer.group.absence import warn_of_absence
 from pyk.clients.consumer.group.actions import (
     Action,
     Assign,
@@ -331,13 +332,8 @@ class ModernMembership:
 
     def _leave_while_absent(self, now: float) -> None:
         """Leave, so that other members take over."""
-        log.warning(
-            "Leaving group %s: the application has not asked for records for %.1f seconds, more "
-            "than max_poll_interval_ms; it joins again when it does. Raise max_poll_interval_ms, "
-            "or lower max_poll_records so that each poll is finished sooner",
-            self._options.group_id,
-            self._options.max_poll_interval + now - self._absent_at,
-        )
+        absence = self._options.max_poll_interval + now - self._absent_at
+        warn_of_absence(self._options.group_id, absence)
         self._end(MemberState.AWAY)
         self._lose_partitions()
         leave = self._heartbeats.leave(None)
