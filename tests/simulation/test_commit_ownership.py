@@ -100,6 +100,40 @@ async def test_a_commit_by_hand_after_a_loss_and_a_rejoin_fails(road: str, proto
 
 
 @of_both_protocols
+@pytest.mark.parametrize("road", ROADS)
+@virtual_time
+async def test_a_commit_in_the_background_after_a_loss_and_a_rejoin_fails(road: str, protocol: str):
+    async with stale_batch(protocol) as stale:
+        errors: list[Exception | None] = []
+        for _ in range(2):
+            stale.consumer.commit_async(
+                ROADS[road](stale.batch), lambda offsets, error: errors.append(error)
+            )
+        await asyncio.sleep(5)
+        await stale.consumer.poll(0)
+
+        assert [type(error) for error in errors] == [CommitFailedError] * 2
+        assert await stale.committed() == COMMITTED
+
+
+@of_both_protocols
+@virtual_time
+async def test_a_commit_in_the_background_that_a_loss_overtakes_fails(protocol: str):
+    async with stale_batch(protocol) as stale:
+        consumer = stale.consumer
+        batch = await read_batch(consumer, 10)
+        errors: list[Exception | None] = []
+        with stale.cluster.faults.on("OffsetCommit").error("COORDINATOR_LOAD_IN_PROGRESS"):
+            consumer.commit_async(batch, lambda offsets, error: errors.append(error))
+            await lose_and_rejoin(stale.cluster, consumer)
+        await asyncio.sleep(5)
+        await consumer.poll(0)
+
+        assert [type(error) for error in errors] == [CommitFailedError]
+        assert await stale.committed() == COMMITTED
+
+
+@of_both_protocols
 @pytest.mark.parametrize("road", ["a record", "a batch", "a list"])
 @virtual_time
 async def test_records_of_before_a_loss_are_not_committed_after_the_application_heard(

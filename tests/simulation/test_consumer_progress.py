@@ -16,7 +16,7 @@ from pyk.clients.errors import KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import PartitionData
 from pyk.runtime.virtual_time import current_clock, run_virtual
-from support.consuming import fetching
+from support.consuming import fetching, make_consumer
 from support.fetching_cluster import FetchingCluster
 
 NODES = (1, 2, 3)
@@ -48,13 +48,18 @@ steps = st.lists(st.tuples(faults, st.floats(0.0, 4.0)), max_size=12)
 
 @attrs.define
 class Simulation:
-    """Three brokers that go wrong, and a consumer of six partitions that is polled all the time."""
+    """Three brokers that go wrong, and consumers of six partitions that are polled all the time."""
 
     cluster: FetchingCluster
-    consumer: AsyncConsumer[Any, Any]
+    consumers: Sequence[AsyncConsumer[Any, Any]]
     failing: dict[int, ErrorCode] = attrs.Factory(dict)
     dead: set[int] = attrs.Factory(set)
-    seen: set[bytes] = attrs.Factory(set)
+    seen: list[set[bytes]] = attrs.field()
+    """The values that each consumer got."""
+
+    @seen.default
+    def _nothing_seen(self) -> list[set[bytes]]:
+        return [set() for _ in self.consumers]
 
     def __attrs_post_init__(self) -> None:
         def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
@@ -102,18 +107,27 @@ class Simulation:
                 self.cluster.move(number, 1 + number % 3)
 
     async def poll(self, seconds: float, until_seen: frozenset[bytes] = frozenset()) -> None:
+        """Poll all consumers side by side, each until it has seen these values."""
         until = current_clock().now() + seconds
-        while current_clock().now() < until and not (until_seen and until_seen <= self.seen):
-            try:
-                records = await self.consumer.poll(min(0.1, until - current_clock().now()))
-                self.seen.update(record.value for record in records)
-            except KafkaError:
-                await asyncio.sleep(0.01)  # an error that lasts is raised by every poll
+
+        async def poll(consumer: AsyncConsumer[Any, Any], seen: set[bytes]) -> None:
+            while current_clock().now() < until and not (until_seen and until_seen <= seen):
+                try:
+                    records = await consumer.poll(min(0.1, until - current_clock().now()))
+                    seen.update(record.value for record in records)
+                except KafkaError:
+                    await asyncio.sleep(0.01)  # an error that lasts is raised by every poll
+
+        await asyncio.gather(*map(poll, self.consumers, self.seen))
 
 
 async def simulate(schedule: Sequence[tuple[Sequence[Any], float]]) -> None:
-    async with fetching(leaders=LEADERS) as (cluster, consumer):
-        simulation = Simulation(cluster, consumer)
+    async with (
+        fetching(leaders=LEADERS) as (cluster, consumer),
+        make_consumer(cluster, isolation_level="read_committed") as other,
+    ):
+        other.assign([("orders", number) for number in range(len(LEADERS))])
+        simulation = Simulation(cluster, [consumer, other])
         await simulation.poll(0.5)
         for fault, pause in schedule:
             await simulation.play(fault)
@@ -125,7 +139,8 @@ async def simulate(schedule: Sequence[tuple[Sequence[Any], float]]) -> None:
             cluster.append([b"last of %d" % number], partition=number)
         await simulation.poll(2.0, until_seen=last)
 
-        assert last <= simulation.seen, (sorted(last - simulation.seen), consumer.health())
+        for each, seen in zip(simulation.consumers, simulation.seen, strict=True):
+            assert last <= seen, (sorted(last - seen), each.health())
 
 
 @settings(max_examples=20)
@@ -154,7 +169,7 @@ def test_every_readable_partition_progresses_within_two_seconds_after_faults(
 def test_a_thousand_moves_of_leaders_stop_no_partition_for_two_seconds(has_new_epoch: bool) -> None:
     async def main() -> None:
         async with fetching(leaders=LEADERS) as (cluster, consumer):
-            simulation = Simulation(cluster, consumer)
+            simulation = Simulation(cluster, [consumer])
             for move in range(1000):
                 number = move % len(LEADERS)
                 await simulation.play(("move", number, 1 + (move // 7) % 3, has_new_epoch))
@@ -162,6 +177,6 @@ def test_a_thousand_moves_of_leaders_stop_no_partition_for_two_seconds(has_new_e
                 cluster.append([value], partition=number)
                 if move % 10 == 0:
                     await simulation.poll(2.0, until_seen=frozenset({value}))
-                    assert value in simulation.seen
+                    assert value in simulation.seen[0]
 
     run_virtual(main())

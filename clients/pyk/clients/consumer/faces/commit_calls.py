@@ -10,7 +10,7 @@ from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.group.group_commits import GroupCommits
 from pyk.clients.consumer.positions.subscriptions import checked_partitions
-from pyk.clients.errors import StateError
+from pyk.clients.errors import CommitFailedError, KafkaError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
@@ -57,11 +57,17 @@ class CommitCalls:
         """Commit offsets, or everything that the application got so far, in the background."""
         self._check()
         commits = self._commits("commit")
-        offsets = commits.everything() if wanted is None else wanted
         deadline = self._limits.deadline(None)
+        lost: KafkaError | None = None
+        try:
+            offsets = commits.everything() if wanted is None else wanted
+        except CommitFailedError as error:
+            lost, offsets = error, OffsetsToCommit({})
 
         async def commit() -> None:
             await self._ready()
+            if lost is not None:
+                raise lost
             if offsets.offsets:
                 await commits.commit(offsets, deadline)
 
