@@ -36,6 +36,10 @@ class CredentialsError(Exception):
     """There is nothing to log in with; the text says why, and is not secret."""
 
 
+class LoginRefusedError(Exception):
+    """The broker has refused the login; an exchange is told so, and ends."""
+
+
 Exchange: TypeAlias = Generator["SaslAuthenticateRequest | Work", Any, None]
 Login: TypeAlias = Generator["SaslHandshakeRequest | SaslAuthenticateRequest | Work", Any, float]
 

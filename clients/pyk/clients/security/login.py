@@ -26,7 +26,13 @@ from pyk.clients.errors import (
     UnsupportedSaslMechanismError,
     error_for,
 )
-from pyk.clients.security.exchange import Credentials, CredentialsError, Login, Work
+from pyk.clients.security.exchange import (
+    Credentials,
+    CredentialsError,
+    Login,
+    LoginRefusedError,
+    Work,
+)
 from pyk.protocol.errors import EncodeError, ErrorCode
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from pyk.protocol.sasl import OAuthBearerResponse, SaslTokenError
@@ -71,7 +77,12 @@ def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") ->
         sent.append(step)
         outcome = yield step
         lifetime_ms = outcome.session_lifetime_ms
-        _check_answer(credentials, sent, outcome, server)
+        try:
+            _check_answer(credentials, sent, outcome, server)
+        except AuthenticationError:
+            with contextlib.suppress(LoginRefusedError):
+                exchange.throw(LoginRefusedError())
+            raise
 
 
 def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.application_functions import without_secrets
-from pyk.clients.security.exchange import CredentialsError, Exchange, Work
+from pyk.clients.security.exchange import CredentialsError, Exchange, LoginRefusedError, Work
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerResponse
@@ -74,9 +74,13 @@ class Oauth:
             is_long=not is_coroutine,
             problem=lambda: getattr(self.token, "problem", ""),
         )
-        response = yield SaslAuthenticateRequest(
-            auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
-        )
+        try:
+            response = yield SaslAuthenticateRequest(
+                auth_bytes=OAuthBearerResponse(token.reveal(), "", self.extensions).encode()
+            )
+        except LoginRefusedError:
+            self._forget(token)
+            raise
         if response.auth_bytes:
             self._forget(token)
             failure = OAuthBearerFailure.decode(response.auth_bytes)

@@ -26,7 +26,7 @@ from pyk.runtime.secret import Secret
 
 log = logging.getLogger(__name__)
 
-# How long a token is used after an attempt to replace it failed.
+# How long a token is used after an attempt to replace it failed, and at least if brokers refuse it.
 REFRESH_BACKOFF = 10.0
 # How long a login waits for the next token while the old one is valid.
 PATIENCE = 2.0
@@ -37,6 +37,7 @@ class HeldToken:
     """A token in use; times are in seconds of the epoch, as its own end is."""
 
     value: Secret
+    fetched_at: float
     refresh_at: float
     expires_at: float
 
@@ -117,11 +118,19 @@ class TokenSource:
         return self._coming is not None
 
     def forget(self, value: Secret) -> None:
-        """Do not use a token again, because a broker has refused it."""
+        """Replace a token before it is used again, because a broker has refused it.
+
+        One that has just been fetched stays for a while: the provider is not asked with each login.
+        """
         self._notice_fork()
         with self._lock:
-            if self._held is not None and self._held.value == value:
-                self._held = None
+            held = self._held
+            if held is None or held.value != value:
+                return
+            due_at = held.fetched_at + REFRESH_BACKOFF
+            is_due = self._now() >= due_at
+            refresh_at = min(held.refresh_at, due_at)
+            self._held = None if is_due else attrs.evolve(held, refresh_at=refresh_at)
 
     def _begin(self) -> tuple[HeldToken | None, Future[HeldToken | TokenError] | None, bool]:
         """Return the token in use, the next one where it is due, and whether to fetch that."""
@@ -203,7 +212,8 @@ class TokenSource:
         token = self._fetch()
         refresh_in = self._window.refresh_in(token.lifetime, self._random.random())
         log.debug("Fetched a token that is valid for %.0f s", token.lifetime)
-        return HeldToken(token.value, asked_at + refresh_in, asked_at + token.lifetime)
+        expires_at = asked_at + token.lifetime
+        return HeldToken(token.value, asked_at, asked_at + refresh_in, expires_at)
 
     def _now(self) -> float:
         return self._clock.time_ms() / 1000

@@ -104,14 +104,24 @@ class Forgetting:
         self.forgotten.append(token)
 
 
-def test_a_token_that_is_refused_is_not_used_again() -> None:
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [SaslAuthenticateResponse(error_code=58)],
+        [
+            SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}'),
+            SaslAuthenticateResponse(error_code=58),
+        ],
+    ],
+    ids=["at once", "after a challenge"],
+)
+def test_a_token_that_is_refused_is_not_used_again(answers: list[SaslAuthenticateResponse]) -> None:
     source = Forgetting()
     run(Oauth(source), SaslAuthenticateResponse())
     assert not source.forgotten
 
-    challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"invalid_token"}')
     with pytest.raises(SaslAuthenticationFailedError):
-        run(Oauth(source), challenge, SaslAuthenticateResponse(error_code=58))
+        run(Oauth(source), *answers)
 
     assert source.forgotten == [Secret("token.canary")]
 

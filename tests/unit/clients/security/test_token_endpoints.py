@@ -132,10 +132,10 @@ def test_an_assertion_of_a_file_is_read_for_each_token(
     provider: IdentityProvider, requests: TokenRequests, tmp_path: Path
 ) -> None:
     file = tmp_path / "assertion"
-    source = JwtBearer(provider.url(), AssertionFile(str(file)), scope="kafka", requests=requests)
+    assertion = AssertionFile(str(file))
     for text in ("one.two.three\n", "four.five.six"):
         file.write_text(text)
-        source.forget(source())
+        JwtBearer(provider.url(), assertion, scope="kafka", requests=requests)()
 
     assert [asked.form for asked in provider.asked] == [
         {
