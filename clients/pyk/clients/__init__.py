@@ -77,7 +77,12 @@ if TYPE_CHECKING:
     )
     from pyk.clients.errors import *  # noqa: F403
     from pyk.clients.offsets import ConsumerGroupMetadata
-    from pyk.clients.processing import Attempt, RetryPolicy, current_attempt
+    from pyk.clients.processing import (
+        Attempt,
+        RetryPolicy,
+        current_attempt,
+        replay_dead_letters,
+    )
     from pyk.clients.producer import (
         AsyncProducer,
         BatchDelivery,
@@ -212,6 +217,7 @@ if TYPE_CHECKING:
         "aread",
         "current_attempt",
         "read",
+        "replay_dead_letters",
     ]
     __all__ += errors.__all__
 
@@ -313,6 +319,7 @@ _HOMES = {
     "aread": "reading",
     "current_attempt": "processing",
     "read": "reading",
+    "replay_dead_letters": "processing",
 }
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Consumer, RetryPolicy, StateError, current_attempt
+from pyk.clients import (
+    Consumer,
+    Producer,
+    RetryPolicy,
+    StateError,
+    current_attempt,
+    replay_dead_letters,
+)
 from support.blocking_consuming import partitions, produce, reader
 
 
@@ -152,3 +159,19 @@ def test_wrong_arguments_are_refused(
 def test_there_is_no_attempt_outside_of_handlers():
     with pytest.raises(StateError, match="nothing is handled here"):
         current_attempt()
+
+
+def test_dead_letters_are_replayed_once_with_the_bytes_and_headers_of_the_record(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic, partitions=2)
+    headers = [("mine", b"1"), ("pyk-origin-topic", topic.encode()), ("pyk-error", b"KeyError")]
+    with Producer[bytes, bytes](cluster.bootstrap) as producer:
+        producer.send(dead_topic, b"value", b"key", headers=headers)
+        producer.send(dead_topic, b"of somebody else", b"key")
+
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 1
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 0
+    with reader(cluster, topic) as consumer:
+        record = next(iter(consumer))
+
+    assert (record.key, record.value, record.headers) == (b"key", b"value", (("mine", b"1"),))

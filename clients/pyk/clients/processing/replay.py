@@ -1,0 +1,63 @@
+"""Write dead letters back to the topics that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from pyk.clients.config import ClientOptions
+from pyk.clients.consumer import Consumer
+from pyk.clients.processing.dead_letters import origin_topic, own_headers
+from pyk.clients.producer import Producer
+from pyk.clients.topic_partition import TopicPartition
+
+
+def replay_dead_letters(
+    bootstrap_servers: str | Sequence[str],
+    topic: str,
+    *,
+    group_id: str | None = None,
+    **options: Unpack[ClientOptions],
+) -> int:
+    """Write the dead letters of ``topic`` to the topics that they come from; return how many.
+
+    Each gets the key, the value and the headers that it had at first. The call ends with the
+    records that are there when it begins. The group ``group_id`` (``<topic>.replay``) remembers
+    them, so that the next call begins after them; what is interrupted may be written twice. Records
+    that pyk did not move are left where they are. ``options`` are those of both clients. In asyncio
+    use ``asyncio.to_thread``.
+    """
+    shared: dict[str, Any] = dict(options)
+    group = group_id or f"{topic}.replay"
+    producer: Producer[bytes, bytes] = Producer(bootstrap_servers, **shared)
+    consumer: Consumer[bytes, bytes] = Consumer(
+        bootstrap_servers,
+        group_id=group,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        **shared,
+    )
+    with producer, consumer:
+        partitions = [TopicPartition(topic, number) for number in producer.partitions_for(topic)]
+        consumer.assign(partitions)
+        ends = consumer.end_offsets(partitions)
+        count = 0
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
+            records = consumer.poll()
+            before_end = [
+                r for r in records if r.offset < ends[TopicPartition(r.topic, r.partition)]
+            ]
+            count += _write_back(producer, before_end)
+            consumer.commit(before_end)
+    return count
+
+
+def _write_back(producer: Producer[bytes, bytes], records: Sequence[Any]) -> int:
+    deliveries = [
+        producer.send(origin, record.value, record.key, headers=own_headers(record))
+        for record in records
+        if (origin := origin_topic(record)) is not None
+    ]
+    for delivery in deliveries:
+        delivery.result()
+    return len(deliveries)
