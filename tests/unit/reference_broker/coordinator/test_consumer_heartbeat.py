@@ -7,6 +7,12 @@ from typing import Any
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.share_group_records import (
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+)
+from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 from support.consumer_members import ConsumerGroups, configured, error_of
 from support.groups import GROUP, offset
@@ -280,6 +286,28 @@ def test_a_coordinator_that_cannot_write_changes_nothing(groups: ConsumerGroups)
 
     assert error_of(refused) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert list(groups.group.members) == ["a"]
+
+
+def test_a_session_that_cannot_be_ended_ends_later(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    groups.log.fails_with = ErrorCode.NOT_ENOUGH_REPLICAS
+    groups.advance(45)
+    assert error_of(groups.leave_as("a")) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert list(groups.group.members) == ["a"]
+    groups.log.fails_with = None
+
+    groups.advance(45)
+
+    assert groups.group.members == {}
+
+
+def test_records_of_other_types_of_groups_are_left_alone(groups: ConsumerGroups) -> None:
+    key = ShareGroupMetadataKey(group_id=GROUP)
+    record = CoordinatorRecord(key, ShareGroupMetadataValue(epoch=7))
+
+    groups.runtime.carry_out(Decision((record,)))
+
+    assert groups.shard.groups == {}
 
 
 # -- static members ------------------------------------------------------------------------------

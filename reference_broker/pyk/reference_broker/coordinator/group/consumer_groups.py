@@ -12,7 +12,7 @@ from pyk.reference_broker.controller.image import GROUP_RESOURCE, MetadataImage
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 
-from .consumer.consumer_group import ConsumerGroup
+from .consumer.consumer_group import RECORD_KEYS, ConsumerGroup
 from .consumer.description import describe_consumer_group
 from .consumer.draft import Draft
 from .consumer.group_config import ConsumerGroupConfig
@@ -78,6 +78,8 @@ class ConsumerGroups:
     def replay(self, record: CoordinatorRecord) -> None:
         """Apply one record about a consumer group; the first one makes it."""
         key: Any = record.key
+        if type(key) not in RECORD_KEYS:
+            return  # of a type of group that this broker has not
         group = self._groups.get(key.group_id)
         if record.value is None:
             if isinstance(group, ConsumerGroup):

@@ -75,7 +75,7 @@ class GroupShard:
         if group is None:
             return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Decision()
         if isinstance(group, ConsumerGroup):
-            return self.consumers.leave_group(group, leavers)
+            return self.consumers.leave_group(group, leavers, moment)
         return self.membership.leave(group, leavers, moment)
 
     def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Decision]:

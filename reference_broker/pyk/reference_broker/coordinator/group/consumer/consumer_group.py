@@ -125,9 +125,7 @@ class ConsumerGroup:
 
         A compacted log may have the records of a member in any order.
         """
-        replay = _REPLAYS.get(type(record.key))
-        if replay is not None:
-            replay(self, record.key, record.value)
+        _REPLAYS[type(record.key)](self, record.key, record.value)
 
     def _metadata(self, _: Any, value: log_records.ConsumerGroupMetadataValue | None) -> None:
         if value is not None:
@@ -208,3 +206,5 @@ _REPLAYS: dict[type, Callable[[ConsumerGroup, Any, Any], None]] = {
     log_records.ConsumerGroupMemberMetadataKey: ConsumerGroup._member,
     log_records.ConsumerGroupCurrentMemberAssignmentKey: ConsumerGroup._current,
 }
+RECORD_KEYS = frozenset(_REPLAYS)
+"""The keys of the records that make up a consumer group."""

@@ -36,7 +36,6 @@ from pyk.runtime.timers import Moment
 from .assignment import Assignment
 from .consumer_group import ConsumerGroup
 from .draft import Draft
-from .group_config import ConsumerGroupConfig
 from .heartbeat import Heartbeat
 from .heartbeat_checks import check_epoch, check_not_fenced, check_released, check_request
 from .member import JOINING, LEAVING_STATIC, ConsumerMember, MemberState
@@ -127,7 +126,7 @@ class ConsumerMembership:
         ):
             assign(draft, self._topics, config.assignors, beat.moment)
         after = self._reconcile(draft, member_id, beat, has_new_subscription=has_new_subscription)
-        self._expect_heartbeat(group_id, member_id, config, beat.moment)
+        self._expect_heartbeat(group_id, member_id, beat.moment)
         response = ConsumerGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=after.epoch,
@@ -204,19 +203,18 @@ class ConsumerMembership:
         request = beat.request
         draft = Draft(self._groups.existing(request.group_id))
         member = _known_member(draft.group, request)
-        if request.instance_id is not None and request.member_epoch == LEAVING_STATIC:
-            # It keeps its partitions until its session ends: it will be back.
-            left = slotted.evolve(member, epoch=LEAVING_STATIC, revoking={})
-            draft.add(current_record(request.group_id, left))
-        else:
-            self._remove(draft, [member])
         response = ConsumerGroupHeartbeatResponse(
             member_id=request.member_id, member_epoch=request.member_epoch
         )
+        if request.instance_id is None or request.member_epoch != LEAVING_STATIC:
+            return response, self._remove(draft, [member], beat.moment)
+        # It keeps its partitions until its session ends: it will be back.
+        left = slotted.evolve(member, epoch=LEAVING_STATIC, revoking={})
+        draft.add(current_record(request.group_id, left))
         return response, draft.decision
 
     def leave_group(
-        self, group: ConsumerGroup, leavers: list[tuple[str, str | None]]
+        self, group: ConsumerGroup, leavers: list[tuple[str, str | None]], moment: Moment
     ) -> tuple[list[ErrorCode], Decision]:
         """Remove members as LeaveGroup asks for: by member id, instance id, or both."""
         results: list[ErrorCode] = []
@@ -231,35 +229,41 @@ class ConsumerMembership:
                 leaving[member.member_id] = member
         if not leaving:
             return results, NOTHING
-        draft = Draft(group)
-        self._remove(draft, list(leaving.values()))
-        return results, draft.decision
+        return results, self._remove(Draft(group), list(leaving.values()), moment)
 
-    def _remove(self, draft: Draft, members: list[ConsumerMember]) -> None:
+    def _remove(self, draft: Draft, members: list[ConsumerMember], moment: Moment) -> Decision:
+        group_id = draft.group.group_id
         for member in members:
-            log.info("Member %r leaves group %r", member.member_id, draft.group.group_id)
-            self._timers.cancel(_session_key(draft.group.group_id, member.member_id))
-            self._timers.cancel(_rebalance_key(draft.group.group_id, member.member_id))
+            log.info("Member %r leaves group %r", member.member_id, group_id)
+            self._timers.cancel(_session_key(group_id, member.member_id))
+            self._timers.cancel(_rebalance_key(group_id, member.member_id))
         remove_members(draft, members, self._topics)
+
+        def when_written(error: ErrorCode) -> None:
+            if error:  # they are still there, and their time begins again
+                for member in members:
+                    self._expect(group_id, member, moment)
+
+        return slotted.evolve(draft.decision, when_written=when_written)
 
     # -- deadlines -------------------------------------------------------------------------------
 
     def loaded(self, moment: Moment) -> None:
         """Begin the sessions of all members that were read from the log."""
         for group in self._groups:
-            config = self._groups.config_of(group.group_id)
             for member in group.members.values():
-                self._expect_heartbeat(group.group_id, member.member_id, config, moment)
-                self._expect_revocation(group.group_id, member, moment)
+                self._expect(group.group_id, member, moment)
 
-    def _expect_heartbeat(
-        self, group_id: str, member_id: str, config: ConsumerGroupConfig, moment: Moment
-    ) -> None:
-        deadline = moment.after(config.session_timeout_ms)
+    def _expect(self, group_id: str, member: ConsumerMember, moment: Moment) -> None:
+        self._expect_heartbeat(group_id, member.member_id, moment)
+        self._expect_revocation(group_id, member, moment)
+
+    def _expect_heartbeat(self, group_id: str, member_id: str, moment: Moment) -> None:
+        deadline = moment.after(self._groups.config_of(group_id).session_timeout_ms)
         self._timers.schedule(
             _session_key(group_id, member_id),
             deadline,
-            lambda _: self._expire(group_id, member_id, "its session has ended"),
+            lambda moment: self._expire(group_id, member_id, "its session has ended", moment),
         )
 
     def _expect_revocation(self, group_id: str, member: ConsumerMember, moment: Moment) -> None:
@@ -268,14 +272,20 @@ class ConsumerMembership:
             self._timers.cancel(key)
             return
 
-        def expire(_: Moment) -> Decision:
+        def expire(moment: Moment) -> Decision:
             reason = "it has not given up its partitions in time"
-            return self._expire(group_id, member.member_id, reason, epoch=member.epoch)
+            return self._expire(group_id, member.member_id, reason, moment, epoch=member.epoch)
 
         self._timers.schedule(key, moment.after(member.rebalance_timeout_ms), expire)
 
     def _expire(
-        self, group_id: str, member_id: str, reason: str, *, epoch: int | None = None
+        self,
+        group_id: str,
+        member_id: str,
+        reason: str,
+        moment: Moment,
+        *,
+        epoch: int | None = None,
     ) -> Decision:
         try:
             draft = Draft(self._groups.existing(group_id))
@@ -285,8 +295,7 @@ class ConsumerMembership:
         if epoch not in (None, member.epoch):
             return NOTHING
         log.info("Member %r of group %r is removed: %s", member_id, group_id, reason)
-        self._remove(draft, [member])
-        return draft.decision
+        return self._remove(draft, [member], moment)
 
 
 def _known_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
