@@ -300,6 +300,23 @@ def test_botocore_finds_the_keys_of_a_profile(monkeypatch: pytest.MonkeyPatch) -
     assert botocore.profiles == ["shop"]  # it keeps and renews them
 
 
+@pytest.mark.parametrize(
+    ("options", "name"), [({"profile": "shop"}, "shop"), ({"role_arn": "arn:role"}, "arn:role")]
+)
+def test_a_profile_or_role_comes_before_the_keys_of_the_environment(
+    options: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "OTHER")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary")
+    FakeBotocore(Frozen(("AKID", "canary", None))).install(monkeypatch)
+    credentials = iam(credentials=None, **options)
+
+    _, query = signed_url(credentials)
+
+    assert query["X-Amz-Credential"].startswith("AKID/")
+    assert credentials.principal == name
+
+
 def test_a_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
     botocore = FakeBotocore(Frozen(("AKID", "canary", None)))
     botocore.install(monkeypatch)

@@ -87,6 +87,7 @@ def test_a_token_is_used_for_four_fifths_of_its_life() -> None:
         (1000.0, 0.0, 700),  # 300 s before its end
         (370.0, 0.0, 70),
         (361.0, 0.0, 61),
+        (360.0, 0.0, 60),
         (359.0, 0.0, 287.2),  # too short for both limits, so neither counts
         (10.0, 1.0, 8.5),
     ],
