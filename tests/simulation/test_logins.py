@@ -12,12 +12,13 @@ from pyk.protocol.messages.describe_cluster import DescribeClusterRequest
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from pyk.protocol.sasl import PlainToken
+from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerResponse, PlainToken
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.config import InvalidConfigError
 from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.bearer_tokens import unsecured
 from support.frame_client import FrameClient
 
 ALICE = PlainToken("alice", "secret").encode()
@@ -63,6 +64,30 @@ async def test_little_is_read_of_a_client_whose_refusal_is_held_back() -> None:
         held_bytes = broker._listener._budget.used
 
     assert 500_000 < held_bytes < 1_100_000
+
+
+@virtual_time
+async def test_refused_tokens_are_explained_in_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    config = {
+        "listeners": "CLIENTS://broker:9092,BROKERS://broker:9093",
+        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,BROKERS:PLAINTEXT",
+        "inter.broker.listener.name": "BROKERS",
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+    }
+    expired = OAuthBearerResponse(unsecured(sub="eve", exp=1)).encode()
+    with caplog.at_level("INFO"):
+        async with AsyncCluster(config=config, **world.host("broker").environment):
+            for _ in range(20):
+                client = await FrameClient.connect(world.host("eve"), "broker:9092")
+                await client.ask(SaslHandshakeRequest(mechanism="OAUTHBEARER"))
+                await client.ask(SaslAuthenticateRequest(auth_bytes=expired))
+                await client.ask(SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN))
+
+    lines = [line for line in caplog.messages if "exp is missing, or over" in line]
+    assert 1 <= len(lines) <= 6
+    assert "Failed authentication of" in lines[0]
+    assert len(caplog.messages) < 15
 
 
 @virtual_time

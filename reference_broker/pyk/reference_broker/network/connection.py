@@ -320,8 +320,10 @@ class Connection:
 
     def _refuse_login(self, result: HandlerResult) -> Deferred[Any]:
         """Return the answer to a failed login: it comes late, and nothing after it."""
+        assert self.sasl is not None
         code = getattr(result, "error_code", ErrorCode.SASL_AUTHENTICATION_FAILED)
-        reason = getattr(result, "error_message", None) or ErrorCode(code).name
+        told = getattr(result, "error_message", None)
+        reason = self.sasl.refusal_reason or told or ErrorCode(code).name
         self._log_limiter.warning("Failed authentication of %s: %s", self.host, reason)
         late: Deferred[Any] = Deferred()
         answered: Deferred[Any] = late.then(lambda response: response)

@@ -72,6 +72,8 @@ class SaslAuthentication:
         """None until the client is authenticated for the first time."""
         self.is_token_authenticated = False
         """Whether the last login was by a delegation token."""
+        self.refusal_reason: str | None = None
+        """Why the login has failed, where the log is to say more than the client is told."""
         self._mechanism = ""
         self._exchange: SaslExchange | None = None
         self._expires_at_ms: int | None = None
@@ -138,7 +140,9 @@ class SaslAuthentication:
             return answer, 0 if login is None else self._complete(login, now_ms)
         except (SaslTokenError, LoginRefusedError) as error:
             self.state, self._exchange = State.REFUSED, None
-            told = error.message if isinstance(error, LoginRefusedError) else None
+            told = None
+            if isinstance(error, LoginRefusedError):
+                told, self.refusal_reason = error.message, error.reason
             # Not from the other error: what it knows of the token is nobody's business.
             raise LoginRefusedError(told or self._general_refusal()) from None
 

@@ -8,7 +8,6 @@ the client has shown who it is.
 from __future__ import annotations
 
 import hmac
-import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -27,19 +26,22 @@ from pyk.protocol.sasl import (
 from .bearer_tokens import InvalidBearerTokenError
 from .principal import Login, Principal
 
-log = logging.getLogger(__name__)
-
 OTHER_AUTHORIZATION_ID = (
     "Authentication failed: Client requested an authorization id that is different from username"
 )
 
 
 class LoginRefusedError(Exception):
-    """A login that fails; ``message`` is told to the client, None for Kafka's general one."""
+    """A login that fails.
 
-    def __init__(self, message: str | None = None) -> None:
+    ``message`` is told to the client, None for Kafka's general one. ``reason`` is for the log,
+    where that says more.
+    """
+
+    def __init__(self, message: str | None = None, reason: str | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.reason = reason
 
 
 class SaslExchange(Protocol):
@@ -143,18 +145,20 @@ class OAuthBearerExchange:
     def __init__(self, validate: Callable[[str], Login]) -> None:
         self._validate = validate
         self._failure: OAuthBearerFailure | None = None
+        self._reason: str | None = None
         self.login: Login | None = None
 
     def answer(self, token: bytes) -> bytes:
         """See :class:`SaslExchange`; a refused token is answered with the reason, and then over."""
         if self._failure is not None:
             is_seen = token == FAILURE_SEEN
-            raise LoginRefusedError(self._failure.encode().decode() if is_seen else None)
+            told = self._failure.encode().decode() if is_seen else None
+            raise LoginRefusedError(told, self._reason)
         response = OAuthBearerResponse.decode(token)
         try:
             login = self._validate(response.token)
         except InvalidBearerTokenError as error:
-            log.info("Refused a bearer token: %s", error)
+            self._reason = str(error)
             self._failure = OAuthBearerFailure(error.status, error.scope)
             return self._failure.encode()
         if response.authzid not in ("", login.principal.name):
