@@ -103,3 +103,34 @@ def test_what_idle_clients_have_used_is_forgotten() -> None:
         quotas.produced(QuotaClient("mallory", f"client-{number}"), 1, number * 100)
 
     assert len(quotas._rates) < 1_100
+
+
+def test_permits_of_idle_clients_are_forgotten() -> None:
+    image = image_of(({"client-id": None}, 1.0), name="controller_mutation_rate")
+    quotas = quotas_of(image)
+
+    for number in range(10_000):
+        permits = quotas.mutation_permits(QuotaClient("mallory", f"{number}"), number * 100)
+        assert permits is not None
+        permits.take(1, number * 100)
+
+    assert len(quotas._buckets) < 1_100
+
+
+def test_what_few_clients_have_used_is_not_looked_through() -> None:
+    image = image_of(({"client-id": None}, 1000.0))
+    changes = ClientQuotaRecord(
+        entity=[EntityData(entity_type="client-id", entity_name=None)],
+        key="controller_mutation_rate",
+        value=1.0,
+    )
+    image.replay(changes)
+    quotas = quotas_of(image)
+
+    for number in range(500):
+        quotas.produced(QuotaClient("alice", f"{number}"), 1, number * 1000)
+        quotas.mutation_permits(QuotaClient("alice", f"{number}"), number * 1000)
+    assert (len(quotas._rates), len(quotas._buckets)) == (500, 500)
+
+    quotas.produced(QuotaClient("alice", "one more"), 1, 1_000_000)
+    assert (len(quotas._rates), len(quotas._buckets)) == (1, 0)
