@@ -378,7 +378,7 @@ class Broker:
             from .security.distinguished_names import certificate_principals
             from .security.tls import ServerContexts
 
-            tls = ServerContexts(lambda: self.configs.listener(endpoint.listener)).current
+            tls = ServerContexts(lambda: self.configs.tls(endpoint)).current
             principal_of = certificate_principals(config.ssl_principal_mapping_rules)
         if endpoint.protocol.has_sasl:
             from .security.mechanisms import authentication_of, has_signed_tokens

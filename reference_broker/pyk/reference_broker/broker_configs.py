@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Container, Mapping
 
+from pyk.runtime import slotted
+
 from .config import (
     BrokerConfig,
     BrokerConfigLayers,
@@ -19,6 +21,7 @@ from .config import (
 from .config.layers import JAAS_CONFIG
 from .controller.configs import ALL_BROKERS
 from .controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .listeners import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,19 @@ class BrokerConfigs:
     def listener(self, name: str, mechanism: str | None = None) -> ListenerConfig:
         """Return the effective configuration of a listener, or of a SASL mechanism of it."""
         return self._layers.listener_config(name, mechanism)
+
+    def tls(self, endpoint: Endpoint) -> ListenerConfig:
+        """Return the configuration for the TLS of a listener.
+
+        One with SASL asks clients for certificates only if that is configured for it by its name,
+        as in Kafka (KIP-684): the passwords of its clients are enough.
+        """
+        config = self.listener(endpoint.listener)
+        if endpoint.protocol.has_sasl and not self._layers.is_of_listener(
+            "ssl.client.auth", endpoint.listener
+        ):
+            return slotted.evolve(config, ssl_client_auth="none")
+        return config
 
     def jaas_options(self, listener: str, mechanism: str, module: str) -> dict[str, str]:
         """Return the options of a login module for a mechanism of a listener, empty if not set.

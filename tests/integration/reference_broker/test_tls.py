@@ -32,7 +32,7 @@ from pyk.reference_broker.security.tls import client_context
 from pyk.runtime.tls import signatures
 from support.broker_requests import fetch, produce
 from support.raw_client import RawClient, batch
-from support.raw_sasl import log_in_by_scram
+from support.raw_sasl import log_in_by_plain, log_in_by_scram
 from support.real_time import IN_TIME
 
 
@@ -123,6 +123,26 @@ async def test_a_client_that_must_have_a_certificate_is_known_by_it(tmp_path: Pa
                 await client.ask(MetadataRequest())
 
     assert names == {"User:alice"}
+
+
+@pytest.mark.parametrize(
+    ("option", "has_to"),
+    [("ssl.client.auth", False), ("listener.name.sasl_ssl.ssl.client.auth", True)],
+)
+async def test_a_client_with_a_password_shows_a_certificate_where_its_listener_says_so(
+    option: str, has_to: bool
+) -> None:
+    config = {option: "required"}
+    async with AsyncCluster(tls=True, sasl={"alice": "secret"}, config=config) as cluster:
+        tls = trusting(cluster.client_options())
+        try:
+            async with RawClient(cluster.bootstrap, tls=tls) as client:
+                await log_in_by_plain(client, "alice", "secret")
+            is_refused = False
+        except (OSError, EOFError):
+            is_refused = True
+
+    assert is_refused is has_to
 
 
 async def test_a_client_that_does_not_speak_tls_is_closed() -> None:

@@ -187,6 +187,11 @@ class BrokerConfigLayers:
         values = {name: self._value_of_listener(name, prefixes) for name in LISTENER_DEFINITIONS}
         return from_parsed(ListenerConfig, values)
 
+    def is_of_listener(self, name: str, listener: str) -> bool:
+        """Return whether a configuration is set for one listener by its name."""
+        own = f"listener.name.{listener.lower()}.{name}"
+        return any(own in layer for layer in (self.dynamic, self.dynamic_default, self.static))
+
     def _value_of_listener(self, name: str, prefixes: Iterable[str]) -> ConfigValue:
         definition = LISTENER_DEFINITIONS[name]
         dynamic = () if definition.is_read_only else (self.dynamic, self.dynamic_default)
