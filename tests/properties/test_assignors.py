@@ -23,9 +23,14 @@ from pyk.clients.topic_partition import TopicPartition
 
 TOPICS = ("a", "b", "c", "missing")
 PARTITIONS = st.builds(TopicPartition, st.sampled_from(TOPICS), st.integers(-2, 9))
-LAYOUTS = st.fixed_dictionaries(
-    {topic: st.builds(TopicLayout, st.integers(0, 8)) for topic in TOPICS[:3]}
+RACKS = ("east", "west", "north")
+LAYOUT = st.one_of(
+    st.builds(TopicLayout, st.integers(0, 8)),
+    st.lists(st.frozensets(st.sampled_from(RACKS)), max_size=8).map(
+        lambda racks: TopicLayout(len(racks), tuple(racks))
+    ),
 )
+LAYOUTS = st.fixed_dictionaries(dict.fromkeys(TOPICS[:3], LAYOUT))
 CLAIMS = st.lists(PARTITIONS, max_size=8)
 ASSIGNORS = st.sampled_from(
     [RangeAssignor(), RoundRobinAssignor(), StickyAssignor(), CooperativeStickyAssignor()]
@@ -50,6 +55,7 @@ def member(
         topics=topics,
         owned_partitions=tuple(claims),
         generation_id=generation_id,
+        rack=draw(st.sampled_from((None, *RACKS))),
         user_data=draw(
             st.one_of(
                 st.none(),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from pyk.clients.consumer.group.classic.assignors import (
     CooperativeStickyAssignor,
     RangeAssignor,
@@ -52,6 +54,28 @@ def test_range_prefers_partitions_in_the_members_rack() -> None:
     assignment = RangeAssignor().assign({"a": TopicLayout(2, racks)}, members)
 
     assert shown(assignment) == {"m1": "a1", "m2": "a0"}
+
+
+@pytest.mark.parametrize("assignor", [StickyAssignor(), CooperativeStickyAssignor()])
+def test_sticky_prefers_partitions_in_the_members_rack_up_to_an_even_share(assignor):
+    racks = tuple(frozenset({rack}) for rack in ("east", "east", "east", "west"))
+    members = [member("m1", "a", rack="west"), member("m2", "a", rack="east")]
+
+    assignment = assignor.assign({"a": TopicLayout(4, racks)}, members)
+
+    assert shown(assignment) == {"m1": "a2 a3", "m2": "a0 a1"}
+
+
+def test_sticky_moves_nothing_for_a_rack():
+    racks = (frozenset({"east"}), frozenset({"west"}))
+    members = [
+        member("m1", "a", owned="a0", generation_id=1, rack="west"),
+        member("m2", "a", owned="a1", generation_id=1, rack="east"),
+    ]
+
+    assignment = CooperativeStickyAssignor().assign({"a": TopicLayout(2, racks)}, members)
+
+    assert shown(assignment) == {"m1": "a0", "m2": "a1"}
 
 
 def test_static_members_come_first_in_the_order_of_their_instance_ids() -> None:

@@ -4,7 +4,8 @@
    still subscribes, and no member claims it from a later generation. Two claims of one generation
    cancel each other: neither member keeps it.
 2. A partition without an owner goes to the subscriber with the fewest partitions, topics with few
-   subscribers first.
+   subscribers first. Where members and partitions have racks (KIP-881), members with a replica in
+   their rack come first, up to an even share; what a member owned stays with it all the same.
 3. While some member has at least two more than another that it can reach, partitions move towards
    that other, along the shortest chain of members where each may take over a partition of the one
    before. Every step lowers the sum of the squares of the loads, so it ends; where no chain is
@@ -14,6 +15,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pyk.clients.consumer.group.classic.subscription import (
@@ -68,14 +70,22 @@ class _Division:
             topic: [member.member_id for member in subscribers]
             for topic, subscribers in existing_topics(topics, members).items()
         }
+        self._racks = {member.member_id: member.rack for member in members if member.rack}
         self._load = dict.fromkeys((member.member_id for member in members), 0)
         self._held: dict[str, dict[str, list[int]]] = {member_id: {} for member_id in self._load}
         self._kept = rightful_owners(topics, members, claims)
+        self._assigned = set(self._kept)
+        total = sum(topics[topic].partition_count for topic in self._subscribers)
+        self._even_share = -(-total // max(1, len(members)))
 
     def divide(self) -> Assignment:
         for (topic, partition), member_id in self._kept.items():
             self._give(member_id, topic, partition)
-        self._assign_unowned()
+        by_subscribers = sorted(self._subscribers, key=lambda name: len(self._subscribers[name]))
+        for topic in by_subscribers:
+            self._assign_near(topic)
+        for topic in by_subscribers:
+            self._assign_unowned(topic)
         self._balance()
         return {
             member_id: [
@@ -86,16 +96,38 @@ class _Division:
             for member_id, held in self._held.items()
         }
 
-    def _assign_unowned(self) -> None:
-        for topic in sorted(self._subscribers, key=lambda name: len(self._subscribers[name])):
-            by_load = [(self._load[m], rank, m) for rank, m in enumerate(self._subscribers[topic])]
-            heapq.heapify(by_load)
-            for partition in range(self._topics[topic].partition_count):
-                if TopicPartition(topic, partition) in self._kept:
-                    continue
-                load, rank, member_id = by_load[0]
-                self._give(member_id, topic, partition)
-                heapq.heapreplace(by_load, (load + 1, rank, member_id))
+    def _unowned(self, topic: str) -> list[int]:
+        partitions = range(self._topics[topic].partition_count)
+        return [p for p in partitions if TopicPartition(topic, p) not in self._assigned]
+
+    def _assign_near(self, topic: str) -> None:
+        """Give partitions to members in a rack of theirs, each up to an even share."""
+        racks = self._topics[topic].racks
+        everywhere = frozenset[str]().union(*racks)
+        if all(each == everywhere for each in racks):
+            return  # no member is nearer to one partition than to another
+        by_rack: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        for rank, member_id in enumerate(self._subscribers[topic]):
+            rack = self._racks.get(member_id)
+            if rack is not None:
+                heapq.heappush(by_rack[rack], (self._load[member_id], rank, member_id))
+        for partition in self._unowned(topic):
+            near = [by_rack[rack] for rack in racks[partition] if rack in by_rack]
+            emptiest = min(near, key=lambda members: members[0], default=None)
+            if emptiest is None or emptiest[0][0] >= self._even_share:
+                continue
+            load, rank, member_id = emptiest[0]
+            self._give(member_id, topic, partition)
+            self._assigned.add(TopicPartition(topic, partition))
+            heapq.heapreplace(emptiest, (load + 1, rank, member_id))
+
+    def _assign_unowned(self, topic: str) -> None:
+        by_load = [(self._load[m], rank, m) for rank, m in enumerate(self._subscribers[topic])]
+        heapq.heapify(by_load)
+        for partition in self._unowned(topic):
+            load, rank, member_id = by_load[0]
+            self._give(member_id, topic, partition)
+            heapq.heapreplace(by_load, (load + 1, rank, member_id))
 
     def _balance(self) -> None:
         """Shift partitions from the fullest member on until no chain of moves helps."""
