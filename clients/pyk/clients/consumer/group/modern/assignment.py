@@ -41,12 +41,13 @@ class Target:
 
     @classmethod
     def of(cls, assignment: Assignment) -> Target:
-        """Return what a heartbeat brought."""
+        """Return what a heartbeat brought, without numbers that no partition can have."""
         return cls(
             frozenset(
                 (topic.topic_id, number)
                 for topic in assignment.topic_partitions
                 for number in topic.partitions
+                if number >= 0
             )
         )
 

@@ -62,7 +62,7 @@ from pyk.clients.consumer.group.modern.refusals import (
     refusal,
 )
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, MalformedResponseError
 from pyk.clients.offsets import Identity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -236,7 +236,13 @@ class ModernMembership:
         code = ErrorCode(response.error_code)
         if code is not ErrorCode.NONE:
             self._refused(code, response.error_message, now)
-            return
+        elif response.member_epoch <= JOIN_EPOCH:
+            number = response.member_epoch
+            self._fail(MalformedResponseError(f"the coordinator gave the member epoch {number}"))
+        else:
+            self._accepted(response)
+
+    def _accepted(self, response: ConsumerGroupHeartbeatResponse) -> None:
         self._failed = 0
         self.failures.succeeded()
         self._interval = max(response.heartbeat_interval_ms / 1000, SHORTEST_INTERVAL)

@@ -18,6 +18,7 @@ from pyk.clients.errors import (
     GroupMaxSizeReachedError,
     InvalidRegularExpressionError,
     KafkaError,
+    MalformedResponseError,
     NodeDisconnectedError,
     SaslAuthenticationFailedError,
     UnreleasedInstanceIdError,
@@ -209,6 +210,17 @@ def test_a_cluster_that_has_the_protocol_switched_off_says_how_to_switch_it_on()
     member.refuse(ErrorCode.UNSUPPORTED_VERSION)
 
     assert "group.version" in str(member.membership.error)
+
+
+@pytest.mark.parametrize("epoch", [0, -1])
+def test_an_epoch_that_no_member_can_have_is_an_error(epoch: int) -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+
+    member.answer((0,), epoch=epoch)
+
+    assert isinstance(member.membership.error, MalformedResponseError)
+    assert isinstance(member.next(), Wait)
 
 
 @pytest.mark.parametrize(("instance", "epoch"), [(None, -1), ("i", -2)])

@@ -172,6 +172,15 @@ def test_the_last_target_counts_when_the_application_comes_back() -> None:
     assert (assigned.added, assigned.owned) == (partitions(1, 2), partitions(0, 1, 2))
 
 
+def test_numbers_that_no_partition_can_have_are_ignored() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+
+    member.answer((-1, 3))
+
+    assert member.expect(Assign).owned == partitions(3)
+
+
 def test_the_same_assignment_again_changes_nothing() -> None:
     member = ModernMember().stable(0)
 
