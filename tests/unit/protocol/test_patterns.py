@@ -131,3 +131,28 @@ def test_it_matches_as_python_does(pattern: str, text: str) -> None:
     expected = re.fullmatch(pattern, text) is not None
 
     assert Pattern(pattern).matches(text) is expected
+
+
+@given(
+    pattern=st.sampled_from(["(a|b)*c", "^a.*$", r"\ba+\b.*", "[^a]*"]),
+    texts=st.lists(st.text("abc \n")),
+)
+def test_what_is_remembered_of_other_texts_changes_nothing(pattern: str, texts: list[str]) -> None:
+    used = Pattern(pattern)
+
+    assert [used.matches(text) for text in texts] == [
+        Pattern(pattern).matches(text) for text in texts
+    ]
+
+
+def test_what_is_remembered_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyk.protocol.patterns.program.MAX_REMEMBERED", 5)
+    used = Pattern("[a-z]*z")
+
+    assert [used.matches(text) for text in ("abcz", "abc", "z", "abcdefz")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert len(used._program._moves) <= 5

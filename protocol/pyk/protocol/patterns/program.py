@@ -14,10 +14,15 @@ from pyk.runtime import slotted
 MAX_STEPS = 500
 """How large a program may be."""
 
+MAX_REMEMBERED = 100_000
+"""How many places are remembered, in moves from some to others: names of topics are much alike, so
+most moves have been made before."""
+
 Accepts = Callable[[str], bool]
 """Returns whether a character is one of a class."""
 Holds = Callable[[str, str], bool]
 """Returns whether an anchor holds between two characters, either empty at an end of the text."""
+Places = frozenset[int]
 END = 0
 """The place at which the whole expression has matched."""
 
@@ -50,6 +55,8 @@ class Program:
         self.begin = END
         self._nodes: list[_Consume | _Require | _Fork] = [_Fork([])]
         self._steps = 0
+        self._moves: dict[tuple[Places, str, str], Places] = {}
+        self._remembered = 0
 
     def count_step(self) -> None:
         """Count a part of the expression, repetitions included; raise if there are too many."""
@@ -81,15 +88,28 @@ class Program:
 
     def matches(self, text: str) -> bool:
         """Return whether the whole text matches."""
-        places, before = {self.begin}, ""
+        places, before = frozenset((self.begin,)), ""
         for character in text:
-            places = self._after(places, before, character)
+            places = self._moved(places, before, character)
             if not places:
                 return False
             before = character
         return END in self._reachable(places, before, "")
 
-    def _after(self, places: set[int], before: str, character: str) -> set[int]:
+    def _moved(self, places: Places, before: str, character: str) -> Places:
+        """Return the places after one more character, which are remembered."""
+        move = places, before, character
+        found = self._moves.get(move)
+        if found is None:
+            found = frozenset(self._after(places, before, character))
+            self._remembered += 1 + len(places) + len(found)
+            if self._remembered > MAX_REMEMBERED:
+                self._moves.clear()
+                self._remembered = 0
+            self._moves[move] = found
+        return found
+
+    def _after(self, places: Places, before: str, character: str) -> set[int]:
         """Return the places that are possible after one more character."""
         found: set[int] = set()
         is_accepted: dict[Accepts, bool] = {}  # a repeated class is looked at once
@@ -102,7 +122,7 @@ class Program:
                     found.add(node.following)
         return found
 
-    def _reachable(self, places: set[int], before: str, after: str) -> set[int]:
+    def _reachable(self, places: Places, before: str, after: str) -> set[int]:
         """Return the places that can be reached without taking a character."""
         found, waiting = set(places), list(places)
         while waiting:
