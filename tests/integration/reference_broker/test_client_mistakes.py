@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
-from pyk.clients import AsyncAdmin, KafkaError
+from pyk.clients import AsyncAdmin, KafkaError, SslAuthenticationError
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.reference_broker import AsyncCluster
+from pyk.runtime.network import system
 from support.raw_client import RawClient
 from support.raw_sasl import log_in_by_plain
 
@@ -23,6 +26,35 @@ async def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None
 
     assert "it begins a TLS handshake, but listener PLAINTEXT has no TLS" in caplog.text
     assert "bytes refused" not in caplog.text
+
+
+async def test_no_tls_on_a_tls_port(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with AsyncCluster(tls=True) as cluster, RawClient(cluster.bootstrap) as client:
+        client.send(MetadataRequest())
+        assert await client.is_cut_off()
+
+    assert "TLS handshake of 127.0.0.1 on port " in caplog.text
+    assert "failed: " in caplog.text
+
+
+async def test_no_certificate_where_one_is_required(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(system, "HANDSHAKE_LOG_SECONDS", 1000.0)
+    async with AsyncCluster(tls=True, config={"ssl.client.auth": "required"}) as cluster:
+        trust = cluster.client_options()["ssl_truststore_certificates"]
+        for _ in range(3):
+            admin = AsyncAdmin(
+                cluster.bootstrap, security_protocol="SSL", ssl_truststore_certificates=trust
+            )
+            with pytest.raises(SslAuthenticationError):
+                await admin.start()
+            await admin.close()
+
+    assert "failed: PEER_DID_NOT_RETURN_A_CERTIFICATE" in caplog.text
+    assert caplog.text.count("TLS handshake of") == 1, "a flood must not fill the log"
 
 
 async def test_a_frame_of_something_else_is_shown(caplog: pytest.LogCaptureFixture) -> None:

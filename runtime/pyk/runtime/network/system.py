@@ -149,6 +149,7 @@ TLS_SHUTDOWN_SECONDS = 1.0
 ACCEPTS_PER_TURN = 64
 ACCEPT_RETRY_SECONDS = 0.5
 ACCEPT_LOG_SECONDS = 10.0
+HANDSHAKE_LOG_SECONDS = 1.0
 
 
 class SystemListener:
@@ -176,7 +177,7 @@ class SystemListener:
         self._connecting: set[asyncio.Task[None]] = set()
         self._refused: dict[socket.socket, asyncio.TimerHandle] = {}
         self._retries: dict[socket.socket, asyncio.TimerHandle] = {}
-        self._next_log = self._loop.time()
+        self._next_log = self._next_handshake_log = self._loop.time()
         for listening in sockets:
             self._resume(listening)
 
@@ -248,9 +249,9 @@ class SystemListener:
         except BaseException as error:
             accepted.close()
             self._gate.leave(host)
-            # The peer is gone already, or what it sends is not TLS: that is nothing to tell of.
             if not isinstance(error, OSError):
                 raise
+            self._tell_of_handshake(host, error)
 
     async def _accept_tls(
         self, accepted: socket.socket, host: str, context: ssl.SSLContext
@@ -264,6 +265,13 @@ class SystemListener:
             handshake_seconds=TLS_HANDSHAKE_SECONDS,
             shutdown_seconds=TLS_SHUTDOWN_SECONDS,
         )
+
+    def _tell_of_handshake(self, host: str, error: OSError) -> None:
+        """Log why TLS failed, now and then: the peer may be no client, but a scanner of ports."""
+        reason = getattr(error, "reason", None)  # OpenSSL's; without one the peer is gone
+        if reason is not None and self._loop.time() >= self._next_handshake_log:
+            self._next_handshake_log = self._loop.time() + HANDSHAKE_LOG_SECONDS
+            log.info("TLS handshake of %s on port %d failed: %s", host, self.port, reason)
 
     def _pause(self, listening: socket.socket, seconds: float) -> None:
         self._loop.remove_reader(listening)
