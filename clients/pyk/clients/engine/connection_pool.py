@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.node_connection import Environment, Lane, NodeConnection
 from pyk.clients.engine.reachability import UnreachableNode
-from pyk.clients.errors import ClosedError, KafkaError, NodeUnavailableError
+from pyk.clients.errors import ClosedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
 from pyk.runtime.supervisor import GRACE_SECONDS
 
@@ -65,12 +65,6 @@ class ConnectionPool:
         """Return when the throttle of a node ends, 0.0 if it is not throttled."""
         connection = self._connections.get((node_id, lane))
         return 0.0 if connection is None else connection.throttled_until
-
-    def reconnect(self, node_id: int, lane: Lane, reason: KafkaError) -> None:
-        """End the connection to a node, if there is one: the next request opens another."""
-        connection = self._connections.get((node_id, lane))
-        if connection is not None:
-            connection.reconnect(reason)
 
     def unreachable(self, node_id: int) -> UnreachableNode | None:
         """Return why a node cannot be reached, None if it is not known to be unreachable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from pyk.clients.consumer.positions.progress import STALL_SECONDS
 from pyk.clients.consumer.positions.remedies import Remedy, remedy_for
 from pyk.clients.consumer.positions.topic_watch import unavailable
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, KafkaTimeoutError
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, NodeUnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,8 @@ class Fetcher:
             node.open_new_session()
         match remedy:
             case Remedy.CONNECTION if node_id is not None:
-                self._client.pool.reconnect(node_id, LANE, _stalled(assigned))
+                with contextlib.suppress(NodeUnavailableError):  # metadata do not name it any more
+                    self._client.pool.connection(node_id, LANE).reconnect(_stalled(assigned))
             case Remedy.REJOIN if self._rejoin is not None:
                 self._rejoin(f"{assigned.topic_partition} gets no records")
             case Remedy.TELL:
