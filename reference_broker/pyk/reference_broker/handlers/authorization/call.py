@@ -88,15 +88,18 @@ def proceed_with(
         return call.proceed()
 
     def complete(response: Any) -> Message:
-        if not call.expects_response:
-            raise ConnectionClosedError
         if not getattr(response, "error_code", 0):
             getattr(response, answered).extend(refused)
         return response  # type: ignore[no-any-return]
 
     if not allowed and not also_without_items:
-        return complete(response_class(call.api_key)())
-    return then(call.with_items(asked, allowed).proceed(), complete)
+        result: HandlerResult = response_class(call.api_key)()
+    else:
+        result = call.with_items(asked, allowed).proceed()
+    if not call.expects_response:
+        # Now, not with the result: whoever completes that has nothing to do with this connection.
+        raise ConnectionClosedError
+    return then(result, complete)
 
 
 def then(result: HandlerResult, complete: Callable[[Any], Message]) -> HandlerResult:
