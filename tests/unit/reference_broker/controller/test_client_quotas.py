@@ -164,7 +164,10 @@ def test_addresses_have_quotas_of_connections(address: str | None) -> None:
 
     controllers.ask(limit({"ip": address}, connection_creation_rate=10))
 
-    assert limits(controllers) == [({"ip": address}, {"connection_creation_rate": 10})]
+    found = [({"ip": address}, {"connection_creation_rate": 10})]
+    image = controllers.shard.image.client_quotas
+    assert limits(controllers) == found
+    assert described(describe_client_quotas(image, question(("ip", ANY, None)))) == found
 
 
 def test_a_strict_filter_leaves_out_entities_with_more_types() -> None:

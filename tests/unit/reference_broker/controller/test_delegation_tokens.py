@@ -107,6 +107,7 @@ def test_the_life_of_a_token_is_what_was_asked_for_up_to_the_limits(
 ) -> None:
     token = create(new_controllers(), max_lifetime_ms=asked_ms)
 
+    assert token.issue_timestamp_ms == NOW
     assert token.expiry_timestamp_ms == NOW + expires_ms
     assert token.max_timestamp_ms == NOW + ends_ms
 
@@ -204,6 +205,8 @@ def test_a_period_sets_when_a_token_expires(period_ms: int, expires_ms: int) -> 
     response = expire(controllers, token.hmac, period_ms, after_ms=7)
 
     assert response.expiry_timestamp_ms == NOW + expires_ms
+    kept = controllers.shard.image.delegation_tokens[token.token_id]
+    assert kept.expiration_timestamp == NOW + expires_ms
 
 
 @pytest.mark.parametrize("key", [None, Password("")])
