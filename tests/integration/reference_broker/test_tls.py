@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import os
 import ssl
 from pathlib import Path
@@ -31,6 +32,7 @@ from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
 from pyk.reference_broker.security.tls import client_context
 from pyk.runtime.tls import signatures
 from support.broker_requests import fetch, produce
+from support.certificates import LONG_AGO, TOMORROW, YESTERDAY
 from support.raw_client import RawClient, batch
 from support.raw_sasl import log_in_by_plain, log_in_by_scram
 from support.real_time import IN_TIME
@@ -185,7 +187,7 @@ async def test_certificates_come_from_files(tmp_path: Path, store: str) -> None:
     ("config", "text"),
     [
         ({}, "needs a certificate"),
-        ({"ssl.keystore.location": "/nowhere"}, "ssl.keystore.location has no certificate"),
+        ({"ssl.keystore.location": "/nowhere"}, "cannot read '/nowhere': No such file"),
         (
             {"ssl.keystore.certificate.chain": "canary", "ssl.keystore.key": "canary"},
             "ssl.keystore.key has no private key in PEM",
@@ -246,9 +248,9 @@ class Files:
         self._authority.configure_trust(self.trust)
         self.serial = self.renew(self.path)
 
-    def renew(self, path: Path) -> int:
+    def renew(self, path: Path, **dates: datetime.datetime) -> int:
         """Write a new certificate, and return its number."""
-        leaf = self._authority.issue_cert("127.0.0.1")
+        leaf = self._authority.issue_cert("127.0.0.1", **dates)
         text = leaf.private_key_pem.bytes() + leaf.cert_chain_pems[0].bytes()
         path.with_suffix(".new").write_bytes(text)
         path.with_suffix(".new").replace(path)
@@ -294,6 +296,45 @@ async def test_files_that_cannot_be_used_leave_the_certificate_as_it_is(
     assert shown == files.serial
     assert "Certificates of a listener changed, and cannot be used: ssl.keystore" in caplog.text
     assert "canary" not in caplog.text
+
+
+EXPIRED = {"not_before": LONG_AGO, "not_after": YESTERDAY}
+NOT_YET_VALID = {"not_before": TOMORROW, "not_after": TOMORROW + datetime.timedelta(days=1)}
+
+
+@pytest.mark.parametrize(
+    ("dates", "problem"),
+    [(EXPIRED, "certificate has expired"), (NOT_YET_VALID, "certificate is not yet valid")],
+    ids=["expired", "not-yet-valid"],
+)
+async def test_a_certificate_that_clients_would_refuse_today_does_not_replace_another(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    dates: dict[str, datetime.datetime],
+    problem: str,
+) -> None:
+    files = Files(tmp_path)
+    async with AsyncCluster(config=files.config) as cluster:
+        files.renew(files.path, **dates)
+        async with RawClient(cluster.bootstrap, tls=files.trust) as client:
+            shown = await files.shown_to(client)
+
+    assert shown == files.serial
+    assert f"Certificates of a listener changed, and cannot be used: {problem}" in caplog.text
+
+
+async def test_a_broker_starts_with_an_expired_certificate_and_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = Files(tmp_path)
+    files.renew(files.path, **EXPIRED)
+
+    async with AsyncCluster(config={**files.config, "ssl.client.auth": "required"}):
+        pass
+
+    assert caplog.messages == [
+        "Clients refuse the certificate of a listener: certificate has expired"
+    ]
 
 
 def test_a_file_whose_rights_have_changed_is_read_again(tmp_path: Path) -> None:

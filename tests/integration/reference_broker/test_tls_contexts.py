@@ -39,7 +39,8 @@ def shake_hands(client: ssl.SSLContext, server: ssl.SSLContext, name: str = "loc
 
 def listener(authority: Authority, **config: Any) -> ssl.SSLContext:
     file = authority.write(authority.issue("localhost"), "listener.pem")
-    return server_context(ListenerConfig(ssl_keystore_location=str(file), **config))
+    context, _ = server_context(ListenerConfig(ssl_keystore_location=str(file), **config))
+    return context
 
 
 def broker(authority: Authority, **config: Any) -> ssl.SSLContext:

@@ -15,6 +15,8 @@ from pyk.runtime.secret import Secret
 from pyk.runtime.tls import VERSIONS, load_identity, signatures
 from pyk.runtime.tls_names import openssl_ciphers, versions_with
 
+from .certificate_dates import date_problem
+
 log = logging.getLogger(__name__)
 
 CLIENT_AUTH = {
@@ -29,14 +31,17 @@ class ServerContexts:
     the configuration, have changed.
 
     Raises ``InvalidConfigError`` if the first cannot be made. Later, files that cannot be used
-    leave the context as it is, with a warning: they may be half written.
+    leave the context as it is, with a warning: they may be half written, or have expired.
     """
 
     def __init__(self, config: Callable[[], ListenerConfig]) -> None:
         self._config = config
         first = config()
         self._seen = first, signatures(_files(first))
-        self._context = server_context(first)
+        self._context, certificates = server_context(first)
+        problem = date_problem(self._context, certificates)
+        if problem is not None:
+            log.warning("Clients refuse the certificate of a listener: %s", problem)
 
     def current(self) -> ssl.SSLContext:
         """Return the context for the next connection."""
@@ -45,7 +50,7 @@ class ServerContexts:
         if seen != self._seen:
             self._seen = seen
             try:
-                self._context = server_context(config)
+                self._context = _valid_context(config)
             except InvalidConfigError as error:
                 log.warning("Certificates of a listener changed, and cannot be used: %s", error)
             else:
@@ -58,18 +63,31 @@ def _files(config: ListenerConfig) -> list[str]:
     return [name for name in named if name is not None]
 
 
-def server_context(config: ListenerConfig) -> ssl.SSLContext:
-    """Return the context of a listener; raise ``InvalidConfigError`` if it cannot be made."""
+def _valid_context(config: ListenerConfig) -> ssl.SSLContext:
+    """Return a context that clients accept today; raise ``InvalidConfigError``."""
+    context, certificates = server_context(config)
+    problem = date_problem(context, certificates)
+    if problem is not None:
+        raise InvalidConfigError(problem, name="ssl.keystore.location")
+    return context
+
+
+def server_context(config: ListenerConfig) -> tuple[ssl.SSLContext, str]:
+    """Return the context of a listener, and its certificates in PEM.
+
+    Raises ``InvalidConfigError`` if it cannot be made.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _limit(context, config)
-    if not _load_identity(context, config):
+    certificates = _load_identity(context, config)
+    if certificates is None:
         name = "ssl.keystore.location"
         text = f"{name} or ssl.keystore.certificate.chain: a listener with TLS needs a certificate"
         raise InvalidConfigError(text, name=name)
     context.verify_mode = CLIENT_AUTH[config.ssl_client_auth]
     if context.verify_mode is not ssl.CERT_NONE:
         _load_trust(context, config, ssl.Purpose.CLIENT_AUTH)
-    return context
+    return context, certificates
 
 
 def client_context(config: ListenerConfig) -> ssl.SSLContext:
@@ -107,8 +125,8 @@ def _load_trust(context: ssl.SSLContext, config: ListenerConfig, purpose: ssl.Pu
         context.load_default_certs(purpose)
 
 
-def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> bool:
-    """Load certificate and key; return whether there are some."""
+def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> str | None:
+    """Load certificate and key; return the certificates in PEM, None if there are none."""
     chain, key = config.ssl_keystore_certificate_chain, config.ssl_keystore_key
     password = _secret(config.ssl_key_password)
     if chain is not None and key is not None:
@@ -117,15 +135,15 @@ def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> bool:
             _diagnosed(TEXTS, password, chain, Secret(key)),
         ):
             load_identity(context, chain, Secret(key), password)
-        return True
+        return chain
     if config.ssl_keystore_location is None:
-        return False
+        return None
     with _explained("ssl.keystore.location", "has no certificate with its key, or is encrypted"):
         data = Path(config.ssl_keystore_location).read_bytes()
         store = pem_of(data, _secret(config.ssl_keystore_password))
         with _diagnosed(STORE, password, store.certificates, store.key):
             load_identity(context, store.certificates, store.key or Secret(""), password)
-    return True
+    return store.certificates
 
 
 def _secret(password: str | None) -> Secret | None:
@@ -165,8 +183,11 @@ def _explained(option: str, problem: str) -> Iterator[None]:
         raise
     except StoreError as error:
         raise InvalidConfigError(f"{option} cannot be used: {error}", name=option) from None
-    except OSError as error:  # ssl.SSLError is one
-        reason = getattr(error, "reason", None) or error.strerror or ""
+    except ssl.SSLError as error:
+        reason = error.reason or error.strerror or ""
         raise InvalidConfigError(f"{option} {problem} ({reason})", name=option) from None
+    except OSError as error:
+        text = f"{option}: cannot read {error.filename!r}: {error.strerror}"
+        raise InvalidConfigError(text, name=option) from None
     except ValueError:
         raise InvalidConfigError(f"{option} {problem}", name=option) from None
