@@ -383,6 +383,16 @@ def test_a_pattern_finds_new_topics_at_most_every_ten_seconds(groups: ConsumerGr
     assert groups.told(groups.beat("a", 2)) == {"orders": [0, 1, 2, 3], "orders.eu": [0]}
 
 
+def test_a_known_topic_of_a_pattern_grows_at_once(groups: ConsumerGroups) -> None:
+    groups.join_as("a", subscribed_topic_regex="orders.*")
+    groups.create("payments", 1)
+    groups.beat("a", 2)
+
+    groups.create("orders", 5)
+
+    assert groups.told(groups.beat("a", 2)) == {"orders": [0, 1, 2, 3, 4]}
+
+
 def test_a_pattern_shows_no_topic_that_the_member_may_not_see(groups: ConsumerGroups) -> None:
     groups.create("secrets", 1)
 

@@ -163,18 +163,20 @@ class ConsumerMembership:
         """Return whether a new epoch is due because of topics, by name or by pattern."""
         if known.metadata_version == self._topics.version:
             return False
-        patterns = {each.pattern for each in known.members.values() if each.pattern}
-        is_too_early = beat.moment.time_ms < known.patterns_resolved_ms + PATTERN_REFRESH_MS
-        if patterns and is_too_early:
-            return False
-        known.patterns_resolved_ms = beat.moment.time_ms
-        resolved = [
-            resolve_pattern(draft, pattern, self._topics, beat.may_see, beat.moment)
-            for pattern in sorted(patterns)
-        ]
+        patterns = sorted({each.pattern for each in known.members.values() if each.pattern})
+        now_ms = beat.moment.time_ms
+        is_due = now_ms >= known.patterns_resolved_ms + PATTERN_REFRESH_MS
+        resolved: list[bool] = []
+        if patterns and is_due:
+            known.patterns_resolved_ms = now_ms
+            resolved = [
+                resolve_pattern(draft, pattern, self._topics, beat.may_see, beat.moment)
+                for pattern in patterns
+            ]
         if subscription_hash(draft.group, self._topics) != known.metadata_hash or any(resolved):
             return True
-        known.metadata_version = self._topics.version
+        if is_due or not patterns:
+            known.metadata_version = self._topics.version
         return False
 
     # -- 3. the member ---------------------------------------------------------------------------
