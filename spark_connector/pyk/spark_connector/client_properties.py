@@ -55,12 +55,8 @@ def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
 
 def admin_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return those properties of a consumer that an admin client has as well."""
-    known = AdminConfig.options()
-    own = {
-        name: value
-        for name, value in kafka.items()
-        if name.replace(".", "_") in known or name.startswith(PROVIDERS)
-    }
+    unused = _without_effect(AdminConfig, kafka)
+    own = {name: value for name, value in kafka.items() if name not in unused}
     return {"client.id": CLIENT_ID} | own
 
 
@@ -96,7 +92,7 @@ def delivery_timeout(properties: Mapping[str, str]) -> float:
 
 
 def _without_effect(
-    config: type[ConsumerConfig | ProducerConfig], kafka: Iterable[str]
+    config: type[AdminConfig | ConsumerConfig | ProducerConfig], kafka: Iterable[str]
 ) -> dict[str, str]:
     found = config.without_effect(kafka)
     return {name: reason for name, reason in found.items() if not name.startswith(PROVIDERS)}
