@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable
 
@@ -204,6 +205,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent() -> None:
 
     child = os.fork()
     if child == 0:
+        signal.alarm(30)  # ends a child that waits for ever
         provider.when_asked = lambda: None
         os._exit(0 if source.token().reveal() == "token1" else 1)
     may_answer.set()
