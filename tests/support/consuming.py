@@ -52,14 +52,22 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
     return AsyncConsumer(bootstrap, **{**environment, **options})
 
 
-async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: int = 1) -> None:
-    """Write values 0, 1, 2 … to the partitions of a topic in turn."""
+async def produce(
+    cluster: AsyncCluster,
+    topic: str,
+    count: int,
+    *,
+    partitions: int = 1,
+    key: Callable[[int], bytes | None] = lambda n: None,
+) -> None:
+    """Write values 0, 1, 2 … to the partitions of a topic in turn; ``key`` makes their keys."""
     producer: AsyncProducer[bytes, bytes] = AsyncProducer(
         cluster.bootstrap, **client_options(network_of(cluster))
     )
     async with producer:
         for number in range(count):
-            await producer.send(topic, b"%d" % number, partition=number % partitions)
+            value = b"%d" % number
+            await producer.send(topic, value, key(number), partition=number % partitions)
         await producer.flush()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import attrs
@@ -24,6 +24,10 @@ class Processor:
     stuck: Collection[Place]
     log: list[Place]
     options: dict[str, Any]
+    duration: Callable[[], float] | None = None
+    """How long a handler takes, instead of ``seconds``."""
+    failure: Callable[[], bool] = bool
+    """Whether a handler fails."""
     handled: list[Place] = attrs.Factory(list)
     cancelled: list[Place] = attrs.Factory(list)
     running: int = 0
@@ -37,7 +41,10 @@ class Processor:
         place = (record.partition, record.offset)
         self.running += 1
         try:
-            await asyncio.sleep(1e9 if place in self.stuck else self.seconds)
+            seconds = self.seconds if self.duration is None else self.duration()
+            await asyncio.sleep(1e9 if place in self.stuck else seconds)
+            if self.failure():
+                raise LookupError("no such customer")
         except asyncio.CancelledError:
             self.cancelled.append(place)
             raise
@@ -59,6 +66,7 @@ class Processor:
         """End without leaving the group, and without a commit."""
         await self.consumer._core.client.close(0)
         await self.cancel()
+        assert self.task.cancelled() or self.task.exception()
 
 
 class Processors:
@@ -69,9 +77,18 @@ class Processors:
         self.options = {"group_id": "g", "topics": ["orders"], **options}
         self.handled: list[Place] = []
 
-    def member(self, *, seconds: float, stuck: Collection[Place] = (), **options: Any) -> Processor:
+    def member(
+        self,
+        *,
+        seconds: float,
+        stuck: Collection[Place] = (),
+        duration: Callable[[], float] | None = None,
+        failure: Callable[[], bool] = bool,
+        **options: Any,
+    ) -> Processor:
         consumer = make_consumer(self.cluster, **self.options)
-        member = Processor(consumer, seconds, stuck, self.handled, options)
+        log = self.handled
+        member = Processor(consumer, seconds, stuck, log, options, duration, failure)
         member.task = asyncio.create_task(member.run())
         return member
 

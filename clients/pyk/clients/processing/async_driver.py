@@ -62,20 +62,25 @@ class TaskRunner:
 
     async def _read(self) -> float:
         """Read until there is a reason to end; return how many seconds handlers may still take."""
+        while True:
+            try:
+                await self._read_on()
+            except ClosedError:
+                return 0.0
+            except WakeupError:
+                return self._session.patience
+            except Exception as error:
+                if not self._session.goes_on_after(error):
+                    self._failure = self._failure or error
+                    return self._session.patience
+
+    async def _read_on(self) -> None:
         limit = self._core.limits.poll_records(None)
-        try:
-            while True:
-                spans, _ = await self._consumer._take(limit, None)
-                self._core.reader.is_under_way = False
-                self._session.follow_pauses(self._session.add(spans))
-                self._start_workers()
-        except ClosedError:
-            return 0.0
-        except WakeupError:
-            return self._session.patience
-        except Exception as error:
-            self._failure = self._failure or error
-            return self._session.patience
+        while True:
+            spans, _ = await self._consumer._take(limit, None)
+            self._core.reader.is_under_way = False
+            self._session.follow_pauses(self._session.add(spans))
+            self._start_workers()
 
     # -- workers -----------------------------------------------------------------------------------
 

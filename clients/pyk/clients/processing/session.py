@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from pyk.clients.consumer.commits.commits import OTHER_GENERATION
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.deserializers import Deserializers
+from pyk.clients.errors import KafkaError
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.gaps import decode_finished, encode_finished
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
@@ -87,6 +89,19 @@ class HandlerSession:
                 if not partition.is_paused and partition.update_pause():
                     full.append(partition)
         return full
+
+    def goes_on_after(self, error: BaseException) -> bool:
+        """Return whether reading goes on after an error of a poll, and log it then.
+
+        That is so where it keeps the whole member from reading, for now: polls tell so only from
+        time to time. An error of a partition or topic would be raised by each poll.
+        """
+        if not isinstance(error, KafkaError) or error.topic is not None:
+            return False
+        if not error.retriable and not isinstance(error, OTHER_GENERATION):
+            return False
+        log.warning("No records to handle for now, will go on trying: %s", error)
+        return True
 
     def _partition_of(self, span: RecordSpan) -> PartitionJobs:
         assignment = span.origin.owner

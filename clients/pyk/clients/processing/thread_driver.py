@@ -64,22 +64,27 @@ class ThreadRunner:
 
     def _read(self) -> float:
         """Read until there is a reason to end; return how many seconds handlers may still take."""
+        while True:
+            try:
+                self._read_on()
+            except ClosedError:
+                return 0.0
+            except WakeupError:
+                return self._session.patience
+            except Exception as error:
+                if not self._session.goes_on_after(error):
+                    self._failure = self._failure or error
+                    return self._session.patience
+
+    def _read_on(self) -> None:
         limit = self._core.limits.poll_records(None)
-        try:
-            while True:
-                spans, _ = self._consumer._take(limit, None)
-                self._core.reader.is_under_way = False
-                full = self._session.add(spans)
-                if full:
-                    self._consumer._now_on_loop(self._session.follow_pauses, full)
-                self._start_workers()
-        except ClosedError:
-            return 0.0
-        except WakeupError:
-            return self._session.patience
-        except Exception as error:
-            self._failure = self._failure or error
-            return self._session.patience
+        while True:
+            spans, _ = self._consumer._take(limit, None)
+            self._core.reader.is_under_way = False
+            full = self._session.add(spans)
+            if full:
+                self._consumer._now_on_loop(self._session.follow_pauses, full)
+            self._start_workers()
 
     # -- workers -----------------------------------------------------------------------------------
 
