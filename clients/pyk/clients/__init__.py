@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
-    from pyk.clients.reading import AsyncTopicTables, TopicTables, aread, read
+    from pyk.clients.reading.tables import AsyncTopicTables, TopicTables, aread, read
     from pyk.clients.security import (
         ClientCredentials,
         JwtBearer,
@@ -235,7 +235,7 @@ _HOMES = {
     "AsyncAdmin": "admin",
     "AsyncConsumer": "consumer",
     "AsyncProducer": "producer",
-    "AsyncTopicTables": "reading",
+    "AsyncTopicTables": "reading.tables",
     "Attempt": "processing",
     "BatchDelivery": "producer",
     "ClientCredentials": "security",
@@ -309,16 +309,16 @@ _HOMES = {
     "TopicDescription": "admin",
     "TopicListing": "admin",
     "TopicPartition": "topic_partition",
-    "TopicTables": "reading",
+    "TopicTables": "reading.tables",
     "TransactionDescription": "admin",
     "TransactionListing": "admin",
     "TransactionState": "admin",
     "UserScramCredentialDeletion": "admin",
     "UserScramCredentialUpsertion": "admin",
     "UserScramCredentialsDescription": "admin",
-    "aread": "reading",
+    "aread": "reading.tables",
     "current_attempt": "processing",
-    "read": "reading",
+    "read": "reading.tables",
     "replay_dead_letters": "processing",
 }
 

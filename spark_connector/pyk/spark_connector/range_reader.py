@@ -21,9 +21,11 @@ from pyk.clients.errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
+from pyk.clients.reading.batch_size import BatchSize
+from pyk.clients.reading.orders import rows_below
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
-from pyk.spark_connector.arrow_batches import BatchSize, rows_below, slices, spark_batch
+from pyk.spark_connector.arrow_batches import slices, spark_batch
 from pyk.spark_connector.errors import ReadError, describe_error
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import Column, arrow_schema

@@ -1,5 +1,1 @@
-"""Read a bounded range of a topic as Arrow tables."""
-
-from pyk.clients.reading.tables import AsyncTopicTables, TopicTables, aread, read
-
-__all__ = ["AsyncTopicTables", "TopicTables", "aread", "read"]
+"""Bounded reads: a range of a topic as Arrow tables."""
