@@ -42,6 +42,8 @@ class TaskRunner:
             self._core, self._jobs, self, contextlib.nullcontext(), options
         )
         self._workers: set[asyncio.Task[None]] = set()
+        self._starting = 0
+        """How many workers have not come to take their first job yet."""
         self._failure: BaseException | None = None
 
     async def run(self) -> None:
@@ -90,7 +92,8 @@ class TaskRunner:
 
     def _start_workers(self) -> None:
         room = self._options.concurrency - len(self._workers)
-        for _ in range(min(room, self._jobs.ready_count)):
+        for _ in range(min(room, self._jobs.ready_count - self._starting)):
+            self._starting += 1
             worker = asyncio.create_task(self._work(), name="handle records")
             self._workers.add(worker)
             worker.add_done_callback(self._worker_ended)
@@ -105,6 +108,7 @@ class TaskRunner:
         self._start_workers()
 
     async def _work(self) -> None:
+        self._starting -= 1
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
         now, recovers = self._core.client.clock.now, self._options.recovers
         while (job := jobs.next()) is not None:
