@@ -127,6 +127,23 @@ async def test_a_client_that_must_have_a_certificate_is_known_by_it(tmp_path: Pa
     assert names == {"User:alice"}
 
 
+async def test_a_client_whose_certificate_no_rule_fits_is_not_let_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = "RULE:^CN=(broker|bob),.*$/$1/"
+    config = {"ssl.client.auth": "required", "ssl.principal.mapping.rules": rules}
+    async with AsyncCluster(tls=True, config=config) as cluster:
+        bob, alice = (cluster.client_options(name) for name in ("bob", "alice"))
+        async with RawClient(cluster.bootstrap, tls=trusting(bob, tmp_path)) as client:
+            assert (await client.ask(MetadataRequest())).brokers
+        async with RawClient(cluster.bootstrap, tls=trusting(alice, tmp_path)) as client:
+            assert await client.is_cut_off()
+
+    (warning,) = [each.getMessage() for each in caplog.records if "no rule" in each.getMessage()]
+    assert "ssl.principal.mapping.rules" in warning
+    assert "CN=alice" in warning
+
+
 @pytest.mark.parametrize(
     ("option", "has_to"),
     [("ssl.client.auth", False), ("listener.name.sasl_ssl.ssl.client.auth", True)],

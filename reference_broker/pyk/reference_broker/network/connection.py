@@ -18,6 +18,7 @@ from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
+from pyk.reference_broker.security.distinguished_names import UnmappedNameError
 from pyk.reference_broker.security.principal import ANONYMOUS, Principal
 from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.runtime.clock import Clock
@@ -150,9 +151,13 @@ class Connection:
 
     def connection_made(self) -> None:
         self.local_host = self.transport.local_host
-        if self._settings.principal_of is not None:
-            self.principal = self._settings.principal_of(self.transport.peer_certificate)
         self._on_made(self)
+        if self._settings.principal_of is not None:
+            try:
+                self.principal = self._settings.principal_of(self.transport.peer_certificate)
+            except UnmappedNameError as error:
+                self._log_limiter.warning("Closed connection of %s: %s", self.host, error)
+                self.transport.abort()
 
     def frame_arriving(self, held_bytes: int) -> None:
         """Count the memory of the frame that is arriving."""

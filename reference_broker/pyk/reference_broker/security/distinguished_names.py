@@ -37,6 +37,10 @@ MapName = Callable[[str], str]
 PrincipalOf = Callable[[dict[str, Any] | None], Principal]
 
 
+class UnmappedNameError(Exception):
+    """A certificate that no rule fits: its client is not let in."""
+
+
 def distinguished_name(subject: Iterable[Sequence[tuple[str, str]]]) -> str:
     """Return a subject, as ``ssl`` shows it, in the form of RFC 2253: the last part first."""
     parts = [
@@ -49,7 +53,7 @@ def distinguished_name(subject: Iterable[Sequence[tuple[str, str]]]) -> str:
 def certificate_principals(rules: str) -> PrincipalOf:
     """Return what tells who has shown a certificate: by these rules, ANONYMOUS without one.
 
-    Raises ``InvalidConfigError``.
+    Raises ``InvalidConfigError``. What it returns raises :class:`UnmappedNameError`.
     """
     map_name = name_mapping(rules)
 
@@ -64,7 +68,8 @@ def certificate_principals(rules: str) -> PrincipalOf:
 def name_mapping(rules: str) -> MapName:
     """Return the mapping that the first matching rule makes; raise ``InvalidConfigError``.
 
-    A name that no rule matches stays as it is.
+    What it returns raises :class:`UnmappedNameError` for a name that no rule fits. A rule that fits
+    replaces all matches of its pattern, as ``replaceAll`` does for Kafka.
     """
     parsed = list(_parsed(rules.strip() or "DEFAULT"))
 
@@ -72,10 +77,10 @@ def name_mapping(rules: str) -> MapName:
         for pattern, replacement, case in parsed:
             if pattern is None:
                 return name
-            match = pattern.fullmatch(name)
-            if match is not None:
-                return _CASES[case](_replaced(match, replacement))
-        return name
+            if pattern.fullmatch(name) is not None:
+                replaced = pattern.sub(lambda match, text=replacement: _replaced(match, text), name)
+                return _CASES[case](replaced)
+        raise UnmappedNameError(f"no rule of {OPTION} fits its certificate, {name!r:.300}")
 
     return map_name
 

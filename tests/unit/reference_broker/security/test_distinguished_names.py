@@ -6,6 +6,7 @@ import pytest
 
 from pyk.reference_broker.config import InvalidConfigError
 from pyk.reference_broker.security.distinguished_names import (
+    UnmappedNameError,
     certificate_principals,
     distinguished_name,
     name_mapping,
@@ -39,11 +40,21 @@ def test_special_characters_are_escaped(value: str, written: str) -> None:
         ("RULE:^CN=(.*?),.*$/$1/L", "alice"),
         ("RULE:^CN=(.*?),.*C=(.*)$/$1@$2/U, DEFAULT", "ALICE@DE"),
         ("RULE:^CN=Bob.*$/bob/,RULE:^.*$/other/", "other"),
-        ("RULE:^CN=Bob.*$/bob/", NAME),
+        ("RULE:^CN=Bob.*$/bob/,DEFAULT", NAME),
+        ("RULE:(.*)/<$1>/L", f"<{NAME.lower()}><>"),
+        ("RULE:CN=(.*?)/$1!/", "!" + NAME.removeprefix("CN=")),
     ],
 )
 def test_the_first_rule_that_matches_makes_the_name(rules: str, name: str) -> None:
     assert name_mapping(rules)(NAME) == name
+
+
+def test_a_certificate_that_no_rule_fits_lets_nobody_in() -> None:
+    principal_of = certificate_principals("RULE:^CN=Bob,.*$/bob/")
+
+    with pytest.raises(UnmappedNameError, match="CN=Alice"):
+        principal_of({"subject": SUBJECT})
+    assert principal_of(None) == ANONYMOUS
 
 
 @pytest.mark.parametrize(
