@@ -112,6 +112,15 @@ def why_refused(server: str, auth: Any) -> type[KafkaError] | None:
     return None
 
 
+def why_not_renewed(admin: Admin, token: DelegationToken) -> type[KafkaError] | None:
+    """Return the error of a renewal, None if there is none."""
+    try:
+        admin.renew_delegation_token(token, renew_period_ms=1)
+    except KafkaError as error:
+        return type(error)
+    return None
+
+
 def test_a_token_is_described_as_it_was_created(alice: Admin) -> None:
     token = alice.create_delegation_token(renewers=["User:bob"], max_lifetime_ms=HALF_A_MINUTE_MS)
 
@@ -175,6 +184,20 @@ def test_an_expired_token_logs_nobody_in(server: str, alice: Admin) -> None:
     eventually(lambda: why_refused(server, token.credentials()) is SaslAuthenticationFailedError)
     with pytest.raises((DelegationTokenExpiredError, DelegationTokenNotFoundError)):
         alice.renew_delegation_token(token)
+
+
+def test_an_expired_token_is_removed_by_its_owner_only(alice: Admin, bob: Admin) -> None:
+    token = known(alice, alice.create_delegation_token())
+    alice.expire_delegation_token(token, expiry_period_ms=1)
+    eventually(lambda: why_not_renewed(alice, token) is DelegationTokenExpiredError)
+
+    with pytest.raises(DelegationTokenOwnerMismatchError):
+        bob.expire_delegation_token(token)
+    with pytest.raises(DelegationTokenExpiredError):
+        alice.expire_delegation_token(token, expiry_period_ms=HALF_A_MINUTE_MS)
+    alice.expire_delegation_token(token)
+
+    eventually(lambda: why_not_renewed(alice, token) is DelegationTokenNotFoundError)
 
 
 def test_users_come_change_their_passwords_and_go(server: str, alice: Admin) -> None:

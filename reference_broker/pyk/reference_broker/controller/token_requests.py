@@ -82,7 +82,9 @@ def renew_token(
 ) -> tuple[RenewDelegationTokenResponse, list[Message]]:
     """Let a token expire later, or earlier, but not after its maximum."""
     try:
-        token = _usable(settings, image, request.hmac, requester, now_ms)
+        token = _known(settings, image, request.hmac)
+        _check_time(token, now_ms)
+        _check_party(token, requester)
     except ApiError as error:
         return RenewDelegationTokenResponse(error_code=error.code), []
     period_ms = _at_most(settings.expiry_time_ms, request.renew_period_ms)
@@ -97,12 +99,19 @@ def expire_token(
     requester: Principal,
     now_ms: int,
 ) -> tuple[ExpireDelegationTokenResponse, list[Message]]:
-    """Let a token expire after a time, or remove it at once if that is negative."""
+    """Let a token expire after a time, or remove it at once if that is negative.
+
+    As in Kafka, the owner is asked for first here, and one that has expired can be removed.
+    """
+    is_removed = request.expiry_time_period_ms < 0
     try:
-        token = _usable(settings, image, request.hmac, requester, now_ms)
+        token = _known(settings, image, request.hmac)
+        _check_party(token, requester)
+        if not is_removed:
+            _check_time(token, now_ms)
     except ApiError as error:
         return ExpireDelegationTokenResponse(error_code=error.code), []
-    if request.expiry_time_period_ms < 0:
+    if is_removed:
         removal = RemoveDelegationTokenRecord(token_id=token.token_id)
         return ExpireDelegationTokenResponse(expiry_timestamp_ms=now_ms), [removal]
     expiry_ms = min(token.max_timestamp, now_ms + request.expiry_time_period_ms)
@@ -125,24 +134,27 @@ def owner_of(request: CreateDelegationTokenRequest, requester: Principal) -> Pri
     return Principal(request.owner_principal_name, request.owner_principal_type or "")
 
 
-def _usable(
-    settings: TokenSettings,
-    image: MetadataImage,
-    token_hmac: bytes,
-    requester: Principal,
-    now_ms: int,
+def _known(
+    settings: TokenSettings, image: MetadataImage, token_hmac: bytes
 ) -> DelegationTokenRecord:
-    """Return the token that a requester may change; raise ``ApiError``."""
+    """Return the token with an HMAC; raise ``ApiError``."""
     if not settings.is_enabled:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     token = settings.find(image.delegation_tokens.values(), token_hmac)
     if token is None:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
+    return token
+
+
+def _check_time(token: DelegationTokenRecord, now_ms: int) -> None:
     if is_expired(token, now_ms):
         raise ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
+
+
+def _check_party(token: DelegationTokenRecord, requester: Principal) -> None:
+    """Raise ``ApiError`` unless a requester may change a token."""
     if str(requester) not in (token.owner, *token.renewers):
         raise ApiError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
-    return token
 
 
 def _at_most(limit_ms: int, asked_ms: int) -> int:

@@ -89,7 +89,8 @@ class SaslAuthentication:
         if self.state is not State.AUTHENTICATED:
             return api_key in _ALLOWED[self.state]
         if self._expires_at_ms is not None and now_ms >= self._expires_at_ms:
-            return api_key == ApiKey.SASL_HANDSHAKE
+            # One that comes too soon cannot begin anything, so the session is over, as in Kafka.
+            return api_key == ApiKey.SASL_HANDSHAKE and self.may_begin(now_ms)
         return True
 
     def greeted(self) -> None:

@@ -89,7 +89,7 @@ def _check_purpose(token: JsonWebToken, rules: TokenRules) -> None:
 
 
 def _check_scope(scope: Any) -> None:
-    named = scope if isinstance(scope, list) else []
+    named = [scope] if isinstance(scope, str) else scope if isinstance(scope, list) else []
     names = [one.strip() if isinstance(one, str) else "" for one in named]
     if not all(names) or len(set(names)) != len(names):
         raise InvalidBearerTokenError("the scope has a name that is empty or there twice")

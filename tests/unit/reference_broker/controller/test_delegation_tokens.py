@@ -182,18 +182,35 @@ def test_an_expired_token_does_not_come_back(act: Any) -> None:
     controllers = new_controllers()
     token = create(controllers)
 
-    response = act(controllers, token.hmac, after_ms=301)
+    response = act(controllers, token.hmac, period_ms=20, after_ms=301)
 
     assert response.error_code == ErrorCode.DELEGATION_TOKEN_EXPIRED
 
 
-def test_a_negative_period_removes_a_token_at_once() -> None:
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        (renew, ErrorCode.DELEGATION_TOKEN_EXPIRED),
+        (expire, ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH),
+    ],
+)
+def test_what_a_stranger_is_told_of_an_expired_token_is_as_in_kafka(act: Any, code: int) -> None:
     controllers = new_controllers()
     token = create(controllers)
 
-    response = expire(controllers, token.hmac, after_ms=7)
+    response = act(controllers, token.hmac, after_ms=301, requester=CAROL)
 
-    assert (response.error_code, response.expiry_timestamp_ms) == (0, NOW + 7)
+    assert response.error_code == code
+
+
+@pytest.mark.parametrize("after_ms", [7, 301])
+def test_a_negative_period_removes_a_token_at_once(after_ms: int) -> None:
+    controllers = new_controllers()
+    token = create(controllers)
+
+    response = expire(controllers, token.hmac, period_ms=-1, after_ms=after_ms)
+
+    assert (response.error_code, response.expiry_timestamp_ms) == (0, NOW + after_ms)
     assert controllers.shard.image.delegation_tokens == {}
 
 

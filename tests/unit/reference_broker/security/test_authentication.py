@@ -131,6 +131,18 @@ def test_logins_again_may_not_come_at_once_one_after_the_other() -> None:
     assert side.sasl.may_begin(side.now_ms + SECOND)
 
 
+def test_a_session_that_ends_before_a_login_may_be_made_again_is_over() -> None:
+    side = Side(max_session_ms=SECOND // 2)
+    side.log_in()
+    side.log_in()
+
+    assert ApiKey.SASL_HANDSHAKE in side.allowed()  # it is refused, by an answer
+    side.now_ms += SECOND // 2
+    assert side.allowed() == set()
+    side.now_ms += SECOND // 2
+    assert side.allowed() == {ApiKey.SASL_HANDSHAKE}
+
+
 def test_a_login_again_keeps_the_principal() -> None:
     side = Side()
     side.log_in()

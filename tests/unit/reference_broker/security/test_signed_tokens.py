@@ -116,6 +116,8 @@ def test_a_token_that_names_no_key_may_be_of_any() -> None:
         ({"aud": "kafka"}, "aud has none"),
         ({"scope": ["a", "a"]}, "the scope"),
         ({"scope": [" "]}, "the scope"),
+        ({"scope": " "}, "the scope"),
+        ({"scope": ""}, "the scope"),
         ({"scope": ["a", 1]}, "the scope"),
     ],
 )
