@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from pyk.reference_broker.config.errors import InvalidConfigError
@@ -78,8 +79,7 @@ def name_mapping(rules: str) -> MapName:
             if pattern is None:
                 return name
             if pattern.fullmatch(name) is not None:
-                replaced = pattern.sub(lambda match, text=replacement: _replaced(match, text), name)
-                return _CASES[case](replaced)
+                return _CASES[case](pattern.sub(partial(_replaced, replacement), name))
         raise UnmappedNameError(f"no rule of {OPTION} fits its certificate, {name!r:.300}")
 
     return map_name
@@ -111,7 +111,7 @@ def _check_references(pattern: re.Pattern[str], replacement: str) -> None:
             raise InvalidConfigError(f"{OPTION}: no group ${number} in the pattern", name=OPTION)
 
 
-def _replaced(match: re.Match[str], replacement: str) -> str:
+def _replaced(replacement: str, match: re.Match[str]) -> str:
     return _REFERENCE.sub(lambda reference: match[int(reference[1])] or "", replacement)
 
 
