@@ -34,6 +34,29 @@ def shown_by_error(error: BaseException) -> Iterable[str]:
     yield repr(pickle.dumps(error))
 
 
+def shown_with_variables(error: BaseException) -> str:
+    """Return what tools show that print the local variables of all frames of pyk on the way.
+
+    The first frame is that of the test, which has the secrets.
+    """
+    parts = []
+    for each in _chain(error):
+        frames = each.__traceback__
+        while (
+            frames is not None and frames.tb_frame.f_globals["__name__"].partition(".")[0] != "pyk"
+        ):
+            frames = frames.tb_next
+        shown = traceback.TracebackException(type(each), each, frames, capture_locals=True)
+        parts += [*shown.format(), repr(vars(each)), repr(getattr(each, "object", None))]
+    return "".join(parts)
+
+
+def _chain(error: BaseException | None) -> Iterable[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def shown_by_object(thing: Any) -> str:
     """Return what an object shows of itself and of what it consists of."""
     parts = [repr(thing), str(thing), repr(getattr(thing, "__dict__", ""))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyk.runtime import slotted
-from pyk.runtime.secret import Secret
+from pyk.runtime.secret import HIDDEN, Secret
 
 JKS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 CONVERT = (
@@ -35,7 +35,11 @@ class Store:
     """What a store holds, in PEM."""
 
     certificates: str
+    """The key may be among them, if the file is in PEM."""
     key: Secret | None = None
+
+    def __repr__(self) -> str:
+        return f"Store({HIDDEN})"
 
 
 def pem_of(data: bytes, password: Secret | None) -> Store:
@@ -44,7 +48,7 @@ def pem_of(data: bytes, password: Secret | None) -> Store:
     Raises :class:`StoreError`, or ``ValueError`` if it is no such file.
     """
     if b"-----BEGIN" in data:
-        return Store(data.decode("utf-8"))
+        return Store(data.decode("utf-8", "replace"))
     if data.startswith(JKS):
         raise StoreError(f"it is in Java's old format JKS; {CONVERT}")
     if not data.startswith(b"\x30"):

@@ -15,6 +15,15 @@ VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3
 FileSignature: TypeAlias = tuple[int, int, int, int] | None
 
 
+def load_trust(context: ssl.SSLContext, certificates: str) -> None:
+    """Trust the authorities in a text in PEM, whatever the characters of its comments.
+
+    The bundles of operating systems name authorities in many languages. Raises ``ssl.SSLError`` or
+    ``ValueError`` if there is no certificate.
+    """
+    context.load_verify_locations(cadata=certificates.encode("ascii", "replace").decode("ascii"))
+
+
 def load_identity(
     context: ssl.SSLContext, certificates: str, key: Secret, password: Secret | None
 ) -> None:
@@ -25,7 +34,8 @@ def load_identity(
     """
     descriptor, path = tempfile.mkstemp(prefix="pyk-")  # of mode 0600
     try:
-        with open(descriptor, "w", encoding="ascii") as file:
+        # Not strictly: comments may be in any language, and the error would hold the key.
+        with open(descriptor, "w", encoding="ascii", errors="replace") as file:
             file.write(f"{certificates.strip()}\n{key.reveal().strip()}\n")
         context.load_cert_chain(path, password=asked_for(password))
     finally:

@@ -28,6 +28,8 @@ from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker.config import ListenerConfig
 from pyk.reference_broker.security.tls import client_context
 from pyk.runtime.network import Address, SystemNetwork
+from pyk.runtime.secret import Secret
+from support.canaries import shown_with_variables
 from support.certificates import (
     LONG_AGO,
     Authority,
@@ -97,6 +99,19 @@ async def test_authorities_may_be_given_as_text(
 ) -> None:
     async with listening(authority.server(leaf)) as (_, port):
         assert await connects(port, ssl_truststore_certificates=authority.pem)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+async def test_authorities_may_be_named_in_any_language(
+    encoding: str, authority: Authority, leaf: trustme.LeafCert, tmp_path: Path
+) -> None:
+    """As in the bundles of Linux distributions, which have a line above each certificate."""
+    bundle = tmp_path / "bundle.crt"
+    bundle.write_text(f"# Zertifizierungsstelle für Ägypten\n{authority.pem}", encoding=encoding)
+    async with listening(authority.server(leaf)) as (_, port):
+        assert await connects(port, ssl_cafile=bundle)
+        text = bundle.read_text(encoding=encoding)
+        assert await connects(port, ssl_truststore_certificates=text)
 
 
 async def test_a_context_of_the_application_is_used_as_it_is(
@@ -334,6 +349,10 @@ async def test_every_form_of_a_certificate_is_shown_to_the_broker(
             "ssl_keystore_key": locked.read_text,
             "ssl_key_password": lambda: "key-canary",
         },
+        {
+            "ssl_keystore_certificate_chain": f"Zertifikat für Älice\n{chain.read_text()}",
+            "ssl_keystore_key": f"Schlüssel für Älice\n{key.read_text()}",
+        },
     ]
     async with listening(authority.demanding_server(leaf)) as (_, port):
         for form in forms:
@@ -436,6 +455,28 @@ def test_a_locked_key_without_its_password_is_an_error_and_no_question(
 
     assert "ssl_key_password" in str(caught.value)
     assert "canary" not in str(caught.value)
+
+
+def test_a_key_that_does_not_fit_is_not_shown_even_with_local_variables(
+    authority: Authority, tmp_path: Path
+) -> None:
+    mine, other = authority.issue("alice"), authority.issue("alice")
+    chain, key, both = (tmp_path / name for name in ("chain.pem", "key.pem", "both.pem"))
+    mine.cert_chain_pems[0].write_to_path(chain)
+    other.private_key_pem.write_to_path(key)
+    both.write_text(key.read_text() + chain.read_text())
+    canary = key.read_text().splitlines()[1]
+    for settings in (
+        TlsSettings(certificate_file=str(chain), key_file=str(key)),
+        TlsSettings(certificate_file=str(both)),
+        TlsSettings(certificate_file=str(key), key_file=str(chain)),
+        TlsSettings(certificate_pem=chain.read_text(), key_pem=Secret(key.read_text())),
+        TlsSettings(certificate_pem="x", key_pem=Secret(key.read_text())),
+        TlsSettings(certificate_pem=chain.read_text(), key_pem=Secret(key.read_text() + "\u2028")),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            new_context(settings)
+        assert canary not in shown_with_variables(caught.value)
 
 
 def test_a_key_file_that_cannot_be_read_is_named(authority: Authority, tmp_path: Path) -> None:

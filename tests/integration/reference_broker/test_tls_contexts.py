@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pyk.reference_broker.config import ListenerConfig
+from pyk.reference_broker.security.certificate_dates import date_problem
 from pyk.reference_broker.security.tls import client_context, server_context
 from support.certificates import Authority
 
@@ -50,6 +51,24 @@ def broker(authority: Authority, **config: Any) -> ssl.SSLContext:
 
 def test_a_broker_believes_another_one_by_authority_and_name(authority: Authority) -> None:
     shake_hands(broker(authority), listener(authority))
+
+
+def test_files_of_a_broker_may_have_comments_in_any_language(
+    authority: Authority, tmp_path: Path
+) -> None:
+    trust, identity = tmp_path / "trust.pem", tmp_path / "identity.pem"
+    trust.write_text(f"# Ägypten\n{authority.pem}", encoding="latin-1")
+    own = authority.write(authority.issue("localhost"), "listener.pem").read_text()
+    identity.write_text(f"# Ägypten\n{own}", encoding="utf-8")
+    config = ListenerConfig(
+        ssl_keystore_location=str(identity),
+        ssl_truststore_location=str(trust),
+        ssl_client_auth="required",
+    )
+    listening, certificates = server_context(config)
+
+    shake_hands(client_context(config), listening)
+    assert date_problem(listening, certificates) is None
 
 
 def test_a_broker_refuses_one_of_another_authority(authority: Authority, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from functools import cache, wraps
 from typing import Any, TypeVar, get_type_hints
 
 from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.errors import ConfigurationError
 
 C = TypeVar("C", bound=type[Any])
 
@@ -26,10 +27,12 @@ def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], 
 
     def decorate(client: C) -> C:
         table: Any = config  # mypy does not take classes of attrs for hashable
-        constructor = _with_clear_errors(client.__dict__["__init__"])
+        constructor = _without_frames(_with_clear_errors(client.__dict__["__init__"]))
         setattr(client, "__init__", constructor)  # noqa: B010 - mypy refuses the assignment
+        from_properties = _without_frames(client.__dict__["from_properties"].__func__)
+        setattr(client, "from_properties", classmethod(from_properties))  # noqa: B010 - as above
         function: Any
-        for function in (constructor, client.__dict__["from_properties"].__func__):
+        for function in (constructor, from_properties):
             signature = inspect.signature(function)
             function.__signature__ = _spread(signature, _parameters(table, keywords))
         constructor.__doc__ = f"{inspect.getdoc(constructor)}\n\n{_explain(table)}"
@@ -62,6 +65,26 @@ def _with_clear_errors(constructor: Callable[..., None]) -> Callable[..., None]:
         constructor(self, *servers, **keywords)
 
     return construct
+
+
+def _without_frames(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, with errors of options that lead to no frame of pyk but one.
+
+    Local variables of those below hold passwords and keys, which tools that report errors print.
+    The text of such an error says all that is to be said.
+    """
+
+    @wraps(function)
+    def call(*given: Any, **keywords: Any) -> Any:
+        try:
+            return function(*given, **keywords)
+        except ConfigurationError as error:
+            given = ()
+            keywords.clear()
+            error.__cause__ = error.__context__ = None
+            raise error.with_traceback(None) from None
+
+    return call
 
 
 @cache  # a client and its asyncio twin have the same

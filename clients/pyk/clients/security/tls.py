@@ -17,7 +17,7 @@ from pyk.clients.security.tls_settings import TlsSettings
 from pyk.runtime.identity_problems import IdentityOptions, identity_problem
 from pyk.runtime.key_stores import StoreError, StoreLockedError, pem_of
 from pyk.runtime.secret import Secret, SecretFunction
-from pyk.runtime.tls import VERSIONS, asked_for, load_identity, signatures
+from pyk.runtime.tls import VERSIONS, asked_for, load_identity, load_trust, signatures
 
 log = logging.getLogger(__name__)
 
@@ -76,11 +76,11 @@ def new_context(settings: TlsSettings) -> ssl.SSLContext:
 def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if settings.trust_pem is not None:
         with _explained("ssl_truststore_certificates", "has no certificate in PEM"):
-            context.load_verify_locations(cadata=settings.trust_pem)
+            load_trust(context, settings.trust_pem)
     elif settings.trust_file is not None:
         with _explained("ssl_cafile", NO_TRUST, "ssl_truststore_password"):
             store = pem_of(Path(settings.trust_file).read_bytes(), settings.trust_password)
-            context.load_verify_locations(cadata=store.certificates)
+            load_trust(context, store.certificates)
     else:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
 
@@ -96,15 +96,13 @@ def _load_identity(context: ssl.SSLContext, settings: TlsSettings) -> None:
         ):
             load_identity(context, chain, key, password)
     elif settings.certificate_file is not None:
+        file = Path(settings.certificate_file)
         with _explained(FILES.certificates, KEY_ADVICE, "ssl_keystore_password"):
-            data = Path(settings.certificate_file).read_bytes()
-            if b"-----BEGIN" in data:
-                with _diagnosed(FILES, password, lambda: _texts(data, settings.key_file)):
-                    context.load_cert_chain(
-                        settings.certificate_file, settings.key_file, asked_for(password)
-                    )
+            if b"-----BEGIN" in file.read_bytes():
+                with _diagnosed(FILES, password, lambda: _texts(file, settings.key_file)):
+                    context.load_cert_chain(file, settings.key_file, asked_for(password))
                 return
-            store = pem_of(data, settings.store_password)
+            store = pem_of(file.read_bytes(), settings.store_password)
             if store.key is None:
                 raise StoreError("the key store has no key")
             load_identity(context, store.certificates, store.key, None)
@@ -140,13 +138,11 @@ def _asking(secret: _S, option: str) -> _S:
     return SecretFunction(ask)
 
 
-def _texts(certificates: bytes, key_file: str | None) -> tuple[str, str | None]:
+def _texts(file: Path, key_file: str | None) -> tuple[str, str | None]:
     """Return what the two files hold; None if there is no second one."""
-    key = None
-    if key_file is not None:
-        with _explained(FILES.key, "cannot be used"):
-            key = Path(key_file).read_text("ascii", "replace")
-    return certificates.decode("ascii", "replace"), key
+    with _explained(FILES.key if key_file else FILES.certificates, "cannot be used"):
+        key = None if key_file is None else Path(key_file).read_text("ascii", "replace")
+        return file.read_text("ascii", "replace"), key
 
 
 @contextlib.contextmanager
@@ -159,10 +155,9 @@ def _diagnosed(
     except ConfigurationError:
         raise
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        certificates, key = texts()
+        # No local variable holds the texts: tools that report errors would print the key.
         problem = identity_problem(
-            certificates,
-            key,
+            *texts(),
             has_password=bool(password),
             reason=getattr(error, "reason", None),
             options=options,

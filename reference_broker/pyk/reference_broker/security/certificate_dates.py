@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import ssl
 
+from pyk.runtime.tls import load_trust
+
 NOT_YET_VALID, EXPIRED = 9, 10
 """OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 
@@ -18,7 +20,7 @@ def date_problem(server: ssl.SSLContext, certificates: str) -> str | None:
     client.check_hostname = False
     # Only the dates matter here: the certificate itself is trusted, whoever has signed it.
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    client.load_verify_locations(cadata=certificates)
+    load_trust(client, certificates)
     try:
         _show_certificate(client, server)
     except ssl.SSLCertVerificationError as error:

@@ -24,6 +24,7 @@ from pyk.runtime.clock import Clock
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
 from pyk.runtime.timers import TimerQueue
+from pyk.runtime.tls import load_trust
 
 from .json_web_keys import (
     CryptographyMissingError,
@@ -189,7 +190,7 @@ def trust_of(jaas: Mapping[str, str]) -> ssl.SSLContext | None:
         if location is not None:
             data = Path(location).read_bytes()
             text = pem_of(data, None if password is None else Secret(password)).certificates
-        context.load_verify_locations(cadata=text)
+        load_trust(context, text or "")
     except (OSError, ValueError, StoreError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.filename else None
         why = reason or (str(error) if isinstance(error, StoreError) else "it has no certificate")

@@ -12,7 +12,7 @@ from pyk.reference_broker.config import InvalidConfigError, ListenerConfig
 from pyk.runtime.identity_problems import IdentityOptions, identity_problem
 from pyk.runtime.key_stores import StoreError, pem_of
 from pyk.runtime.secret import Secret
-from pyk.runtime.tls import VERSIONS, load_identity, signatures
+from pyk.runtime.tls import VERSIONS, load_identity, load_trust, signatures
 from pyk.runtime.tls_names import openssl_ciphers, versions_with
 
 from .certificate_dates import date_problem
@@ -115,12 +115,12 @@ def _limit(context: ssl.SSLContext, config: ListenerConfig) -> None:
 def _load_trust(context: ssl.SSLContext, config: ListenerConfig, purpose: ssl.Purpose) -> None:
     if config.ssl_truststore_certificates is not None:
         with _explained("ssl.truststore.certificates", "has no certificate in PEM"):
-            context.load_verify_locations(cadata=config.ssl_truststore_certificates)
+            load_trust(context, config.ssl_truststore_certificates)
     elif config.ssl_truststore_location is not None:
         with _explained("ssl.truststore.location", "has no certificate that can be used"):
             data = Path(config.ssl_truststore_location).read_bytes()
             store = pem_of(data, _secret(config.ssl_truststore_password))
-            context.load_verify_locations(cadata=store.certificates)
+            load_trust(context, store.certificates)
     else:
         context.load_default_certs(purpose)
 
@@ -139,8 +139,8 @@ def _load_identity(context: ssl.SSLContext, config: ListenerConfig) -> str | Non
     if config.ssl_keystore_location is None:
         return None
     with _explained("ssl.keystore.location", "has no certificate with its key, or is encrypted"):
-        data = Path(config.ssl_keystore_location).read_bytes()
-        store = pem_of(data, _secret(config.ssl_keystore_password))
+        password_of_store = _secret(config.ssl_keystore_password)
+        store = pem_of(Path(config.ssl_keystore_location).read_bytes(), password_of_store)
         with _diagnosed(STORE, password, store.certificates, store.key):
             load_identity(context, store.certificates, store.key or Secret(""), password)
     return store.certificates

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pyk.clients import Admin, AsyncAdmin, AsyncConsumer, AsyncProducer, Consumer, Producer
 from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
+from pyk.clients.errors import ConfigurationError
+from support.canaries import check, shown_with_variables
 
 CLIENTS: list[tuple[Any, type[ClientConfig]]] = [
     (Producer, ProducerConfig),
@@ -72,3 +75,42 @@ def test_a_subclass_keeps_its_own_constructor() -> None:
             super().__init__(server)
 
     assert list(inspect.signature(Mine).parameters) == ["server"]
+
+
+CANARY = "s3cr3t-canary"
+JAAS = f'PlainLoginModule required username="alice" password="{CANARY}"'
+
+
+@pytest.mark.parametrize("client", [client for client, _ in CLIENTS])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sasl_plain_username": "alice", "sasl_plain_password": CANARY, "linger": 5},
+        {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_jaas_config": JAAS},
+        {"proxy": f"socks5://alice:{CANARY}@proxy.example"},
+        {
+            "security_protocol": "SSL",
+            "ssl_keystore_certificate_chain": "x",
+            "ssl_keystore_key": CANARY,
+        },
+    ],
+    ids=["unknown", "JAAS", "proxy", "key"],
+)
+def test_errors_of_options_show_no_secret_even_with_local_variables(
+    client: Any, options: dict[str, Any], tmp_path: Path
+) -> None:
+    dotted = {name.replace("_", "."): value for name, value in options.items()}
+    file = tmp_path / "client.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in dotted.items()))
+    makings = (
+        lambda: client("localhost:9092", **options),
+        lambda: client.from_properties(dotted, bootstrap_servers="localhost:9092"),
+        lambda: client.from_properties(file, bootstrap_servers="localhost:9092", **options),
+    )
+    for make in makings:
+        with pytest.raises(ConfigurationError) as caught:
+            make()
+
+        shown = shown_with_variables(caught.value)
+        check(shown, CANARY)
+        assert "signature.py" in shown
