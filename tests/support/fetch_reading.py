@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import FetchedRecords

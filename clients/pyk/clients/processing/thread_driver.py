@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from pyk.clients.consumer.buffer.fetch_buffer import WAKEUP
+from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, StateError, WakeupError
 from pyk.clients.processing.attempt import RUNNING, Attempt
 from pyk.clients.processing.calls import note_origin

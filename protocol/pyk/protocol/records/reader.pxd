@@ -38,6 +38,7 @@ cdef class RecordSpan:
     cdef readonly Py_ssize_t count
     cdef readonly long long next_offset
     cpdef tuple split(self, Py_ssize_t count)
+    cpdef tuple cut(self, RecordOrigin origin, long long first_offset, long long last_offset)
 
 
 # Not kept from the cyclic collector: a deserializer may lead back to its iterator.

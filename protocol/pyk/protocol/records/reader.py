@@ -10,7 +10,7 @@ where this one keeps decoded fields.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -188,6 +188,21 @@ class RecordSpan:
             return self, None
         head = RecordSpan(self._block, self.origin, self._start, count)
         return head, RecordSpan(self._block, self.origin, self._start + count, self.count - count)
+
+    def cut(
+        self, origin: RecordOrigin, first_offset: int, last_offset: int
+    ) -> tuple[RecordSpan | None, RecordSpan | None]:
+        """Return the records from ``first_offset`` to ``last_offset``, as what was read from
+        ``origin``, and those after them; None where there are none."""
+        fields = self._fields()
+        start = bisect_left(fields, first_offset, key=lambda record: record[0])
+        end = max(start, bisect_right(fields, last_offset, key=lambda record: record[0]))
+        part = rest = None
+        if end > start:
+            part = RecordSpan(self._block, origin, self._start + start, end - start)
+        if end < self.count:
+            rest = RecordSpan(self._block, self.origin, self._start + end, self.count - end)
+        return part, rest
 
     def _fields(self) -> list[Fields]:
         return self._block._records[self._start : self._start + self.count]

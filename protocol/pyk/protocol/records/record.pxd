@@ -20,6 +20,7 @@ cdef class RecordOrigin:
     cdef readonly long leader_epoch
     cdef readonly object timestamp_type
     cdef readonly object owner
+    cdef readonly long delivery_count
 
 
 @cython.final

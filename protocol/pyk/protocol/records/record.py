@@ -70,21 +70,23 @@ class RecordOrigin:
     ``owner`` is whatever the reader of the batch wants its records to lead back to.
     """
 
-    __slots__ = ("leader_epoch", "owner", "partition", "timestamp_type", "topic")
+    __slots__ = ("delivery_count", "leader_epoch", "owner", "partition", "timestamp_type", "topic")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 (called once per batch)
         self,
         topic: str,
         partition: int,
         leader_epoch: int,
         timestamp_type: TimestampType,
         owner: object = None,
+        delivery_count: int = 0,
     ) -> None:
         self.topic = topic
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.timestamp_type = timestamp_type
         self.owner = owner
+        self.delivery_count = delivery_count
 
     def __repr__(self) -> str:
         return (
@@ -98,7 +100,8 @@ class ConsumerRecord:
 
     ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it;
     ``leader_epoch`` is -1 where the batch has none. ``key`` and ``value`` are bytes or None, or
-    what the deserializers made of them.
+    what the deserializers made of them. ``delivery_count`` says how often a share group has
+    delivered the record, this time included; 0 outside of share groups.
     """
 
     __slots__ = ("_origin", "headers", "key", "offset", "timestamp", "value")
@@ -114,8 +117,11 @@ class ConsumerRecord:
         value: Any = None,
         headers: Headers = (),
         leader_epoch: int = -1,
+        delivery_count: int = 0,
     ) -> None:
-        self._origin = RecordOrigin(topic, partition, leader_epoch, timestamp_type)
+        self._origin = RecordOrigin(
+            topic, partition, leader_epoch, timestamp_type, None, delivery_count
+        )
         self.offset = offset
         self.timestamp = timestamp
         self.key = key
@@ -143,12 +149,17 @@ class ConsumerRecord:
     def leader_epoch(self) -> int:
         return self._origin.leader_epoch
 
+    @property
+    def delivery_count(self) -> int:
+        return self._origin.delivery_count
+
     def __repr__(self) -> str:
+        counted = f", delivery_count={self.delivery_count}" if self.delivery_count else ""
         return (
             f"ConsumerRecord(topic={self.topic!r}, partition={self.partition}, "
             f"offset={self.offset}, timestamp={self.timestamp}, "
             f"timestamp_type={self.timestamp_type!r}, key={self.key!r}, value={self.value!r}, "
-            f"headers={self.headers!r}, leader_epoch={self.leader_epoch})"
+            f"headers={self.headers!r}, leader_epoch={self.leader_epoch}{counted})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -162,7 +173,7 @@ class ConsumerRecord:
     def __reduce__(self) -> tuple[Any, ...]:
         return ConsumerRecord, self._values()
 
-    def _values(self) -> tuple[str, int, int, int, TimestampType, Any, Any, Headers, int]:
+    def _values(self) -> tuple[str, int, int, int, TimestampType, Any, Any, Headers, int, int]:
         return (
             self.topic,
             self.partition,
@@ -173,6 +184,7 @@ class ConsumerRecord:
             self.value,
             self.headers,
             self.leader_epoch,
+            self.delivery_count,
         )
 
 

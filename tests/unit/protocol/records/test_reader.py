@@ -13,6 +13,7 @@ from pyk.protocol.records import (
     read_batches,
     read_columns,
 )
+from pyk.protocol.records.record import RecordOrigin, TimestampType, owner_of
 from support.record_batches import NOW_MS, ORIGIN, raw_batch, record, rows, sealed
 
 
@@ -161,6 +162,49 @@ def test_a_split_beyond_the_end_has_no_rest() -> None:
         assert rest is None
     with pytest.raises(ValueError, match="count=0"):
         span.split(0)
+
+
+SPARSE = record(0) + record(2) + record(3) + record(6)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "part", "rest"),
+    [
+        (10, 19, [10, 12, 13, 16], None),
+        (0, 99, [10, 12, 13, 16], None),
+        (10, 12, [10, 12], [13, 16]),
+        (11, 13, [12, 13], [16]),
+        (12, 15, [12, 13], [16]),
+        (14, 15, None, [16]),
+        (16, 16, [16], None),
+        (17, 30, None, None),
+        (0, 9, None, [10, 12, 13, 16]),
+    ],
+)
+def test_a_span_is_cut_at_offsets_whether_they_have_records_or_not(
+    first: int, last: int, part: list[int] | None, rest: list[int] | None
+) -> None:
+    span = block_of(raw_batch(SPARSE, 4, last_offset_delta=9, base_offset=10)).span(ORIGIN)
+
+    cut = span.cut(ORIGIN, first, last)
+
+    assert [None if one is None else [each.offset for each in one] for one in cut] == [part, rest]
+
+
+def test_a_cut_part_has_an_origin_of_its_own_and_ends_with_its_last_record_or_its_batch() -> None:
+    acquired = RecordOrigin("orders", 3, 7, TimestampType.CREATE_TIME, "owner", 2)
+    span = block_of(raw_batch(SPARSE, 4, last_offset_delta=9, base_offset=10)).span(ORIGIN)
+
+    part, rest = span.cut(acquired, 10, 14)
+    whole, nothing = span.cut(acquired, 10, 19)
+
+    assert part is not None
+    assert rest is not None
+    assert whole is not None
+    assert {(one.delivery_count, owner_of(one)) for one in part} == {(2, "owner")}
+    assert (rest.origin, next(iter(rest)).delivery_count) == (ORIGIN, 0)
+    assert (part.next_offset, rest.next_offset, whole.next_offset) == (14, 20, 20)
+    assert nothing is None
 
 
 def test_an_iterator_passes_through_several_spans_and_empty_ones() -> None:

@@ -42,6 +42,14 @@ def test_a_record_shows_its_fields() -> None:
     )
 
 
+def test_a_record_of_a_share_group_has_the_count_of_its_deliveries() -> None:
+    delivered = ConsumerRecord("orders", 3, 5, 6, delivery_count=2)
+
+    assert (delivered.delivery_count, CONSUMER_RECORD.delivery_count) == (2, 0)
+    assert repr(delivered).endswith("leader_epoch=-1, delivery_count=2)")
+    assert pickle.loads(pickle.dumps(delivered)) == delivered != ConsumerRecord("orders", 3, 5, 6)
+
+
 def test_an_origin_shows_its_fields() -> None:
     assert repr(ORIGIN).startswith("RecordOrigin(topic='orders', partition=3, leader_epoch=7")
 

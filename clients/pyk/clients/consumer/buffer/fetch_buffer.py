@@ -12,10 +12,8 @@ never held while bytes are read or other code is called.
 
 Four things are shared without it, each of them one machine word:
 
-* ``attention``: reasons for the application to leave the fast path. It looks before each record.
+* ``attention`` and ``is_waiting``: see :mod:`.read_buffer`.
 * ``in_hand`` of the open span: the record that the application works on. It writes, the loop reads.
-* ``is_waiting``: the application writes it before it looks for records, the loop
-  reads it after it has added some, so that one of them sees the other.
 * ``wants_room``: the loop sets it before it looks for room a second time. The application makes
   room before it looks at the word; it clears it under the lock, and then calls ``on_room``.
 
@@ -25,18 +23,14 @@ that is not used any more.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from threading import Lock
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
-from pyk.clients.topic_partition import TopicPartition
-
-# Reasons to leave the fast path. CLOSED and FORKED never go away.
-EVENT, WAKEUP, CLOSED, FORKED = 1, 2, 4, 8
+from pyk.clients.consumer.buffer.read_buffer import EVENT, ReadBuffer
 
 
-class FetchBuffer:
+class FetchBuffer(ReadBuffer):
     """The assigned partitions and what is fetched of them, for both sides.
 
     Both are called on the loop when the application waits: ``on_records`` by
@@ -51,14 +45,9 @@ class FetchBuffer:
         on_room: Callable[[], object],
         on_records: Callable[[Callable[[], None]], object],
     ) -> None:
-        self.partitions: dict[TopicPartition, PartitionBuffer] = {}
-        self.attention = 0
-        self.is_waiting = False
+        super().__init__(on_data, on_room)
         self.wants_room = False
         self.lock = Lock()
-        self.queue: deque[PartitionBuffer] = deque()
-        self.on_room = on_room
-        self._on_data = on_data
         self._on_records = on_records
 
     # -- how it stands -----------------------------------------------------------------------------
@@ -79,11 +68,6 @@ class FetchBuffer:
         with self.lock:
             return sum(p.buffered_bytes for p in self.partitions.values() if not p.is_paused)
 
-    @property
-    def has_work(self) -> bool:
-        """Return whether the application may have something to do: records, an error, an event."""
-        return bool(self.queue) or self.attention != 0
-
     # -- what the loop tells an application that waits ---------------------------------------------
 
     def tell_of_records(self, fetch: Callable[[], None]) -> None:
@@ -96,26 +80,6 @@ class FetchBuffer:
             self._on_records(fetch)
         else:
             fetch()
-
-    def tell_if_waiting(self) -> None:
-        """Wake the application if it waits and there is something for it."""
-        if self.is_waiting and self.queue:
-            self._on_data()
-
-    # -- attention ---------------------------------------------------------------------------------
-
-    def call_attention(self, reason: int) -> None:
-        """Make the application look for something other than records, and wake it if it waits.
-
-        It takes no lock, so that a signal handler may call it at any point.
-        """
-        self.attention |= reason
-        if self.is_waiting:
-            self._on_data()
-
-    def clear_attention(self, reason: int) -> None:
-        """Take note that the application attends to a reason."""
-        self.attention &= ~reason
 
     # -- under the lock, for both sides ------------------------------------------------------------
 

@@ -2,17 +2,13 @@ cimport cython
 
 from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.buffer.partition_buffer cimport OpenSpan, PartitionBuffer
+from pyk.clients.consumer.buffer.record_reader cimport RecordReader
 from pyk.protocol.records.cursor cimport FetchedRecords
 from pyk.protocol.records.reader cimport RecordIterator, RecordSpan
 from pyk.protocol.records.record cimport ConsumerRecord
 
 
-@cython.final
-cdef class FetchReader:
-    cdef readonly long long calls
-    cdef readonly long long taken
-    cdef readonly long long polled
-    cdef public bint is_under_way
+cdef class FetchReader(RecordReader):
     cdef FetchBuffer _buffer
     cdef object _deserializers
     cdef bint _deserializes

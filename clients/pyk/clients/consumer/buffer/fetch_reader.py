@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, OpenSpan, PartitionBuffer
+from pyk.clients.consumer.buffer.record_reader import RecordReader
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.consumer.records.unreadable import deserialization_error, unreadable_records_error
 from pyk.protocol.records.errors import RecordBatchError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 
 
-class FetchReader:
+class FetchReader(RecordReader):
     """Hands out the records of a fetch buffer, one at a time or many at once.
 
     Spans that are iterated have at most ``max_span`` records, so that partitions take turns.
@@ -38,15 +39,7 @@ class FetchReader:
     def __init__(
         self, buffer: FetchBuffer, deserializers: Deserializers | None = None, max_span: int = 500
     ) -> None:
-        self.calls = 0
-        """How often the application came for more than the next record of a span."""
-        self.taken = 0
-        """How many records it took one by one."""
-        self.polled = 0
-        """How many records it took with polls."""
-        self.is_under_way = False
-        """Whether something is taken that the application does not have yet. The caller that hands
-        out the result of :meth:`take` sets it to False as the last step before it returns."""
+        super().__init__()
         self._buffer = buffer
         self._deserializers = deserializers or None
         self._deserializes = self._deserializers is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.errors import KafkaError

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import attrs
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError

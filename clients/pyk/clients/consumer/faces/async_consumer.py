@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import re
 from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Generator,
     Iterable,
     Mapping,
 )
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument
 from pyk.clients.consumer.faces.async_commits import CommitCallback
+from pyk.clients.consumer.faces.async_face import DONE, AsyncFace, Done
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
-from pyk.clients.consumer.faces.read_path import AsyncReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
-from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps, TellOfCommit
-from pyk.clients.consumer.faces.task_waiter import TaskWaiter
+from pyk.clients.consumer.faces.steps import Step, TellListener
 from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
-from pyk.clients.engine.context import AsyncContext
-from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.steps import run_awaited
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -42,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
+class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
     """Reads records of topics, alone or as a member of a group.
 
     ``async for record in consumer`` and ``await consumer.poll()`` return records. Records are
@@ -55,31 +49,17 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     may be awaited as well. Tests can replace ``clock``, ``network`` and ``random``.
     """
 
+    _core: ConsumerCore
+    _buffer: FetchBuffer
+    _reader: FetchReader
     _is_awaited = True
 
     def _set_up(
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
-        waiter = TaskWaiter()
-        core = ConsumerCore(
-            config,
-            topics,
-            on_data=waiter.set,
-            on_records=waiter.set_before,
-            on_room=_soon,
-            **environment,
-        )
-        AsyncReadPath.__init__(self, core, waiter)
+        self._create(lambda **pace: ConsumerCore(config, topics, **pace, **environment))
 
     # -- life --------------------------------------------------------------------------------------
-
-    async def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, otherwise the first ``poll``.
-
-        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
-        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
-        """
-        await self._core.start(timeout)
 
     async def close(self, timeout: float | None = None, *, leave_group: bool | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
@@ -96,23 +76,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         task of the consumer's event loop may close it; on another loop it raises
         :class:`StateError`.
         """
-        if self._guard.is_forked or self._core.is_closed:
-            return
-        self._core.client.check_place()
-        deadlines = self._core.limits.closing(timeout)
-        await self._run(self._close_steps(deadlines, leave_group))
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._finish_after(error)
-        await self.close()
-
-    def _abandon(self) -> None:
-        self._core.abandon_soon()
+        await self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave_group))
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -181,57 +145,13 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         )
         await TaskRunner(self, options).run()
 
-    # -- how it waits, and who may use it ----------------------------------------------------------
-
-    async def _begin(self) -> None:
-        if not self._core.is_started and not self._core.is_closed:
-            await self.start()
-        self._has_begun = True
-
-    async def _attend(self, deadline: float | None) -> None:
-        await self._run(self._attend_steps(deadline))
-
-    async def _run(self, steps: Steps[R], *, alone: bool = False) -> R:
-        """Do the steps of a call; ``alone`` while no other task is in poll or iteration."""
-        if alone:
-            self._refuse_others()
-        return await run_awaited(steps, self._do)
-
-    def _at_once(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Done:
-        """Call what never waits."""
-        function(*args, **kwargs)
-        return DONE
-
-    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        self._refuse_others()
-        return self._now_on_loop(function, *args)
-
-    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        if self._user is None and self._is_taker():
-            self._reader.go_back()
-        return function(*args)
-
     async def _do(self, step: Step) -> Any:
-        if isinstance(step, OnLoop):
-            return await step.function()
-        if isinstance(step, TellOfCommit):
-            told = step.commit.tell()
-            return await told if inspect.isawaitable(told) else None
+        if not isinstance(step, TellListener):
+            return await super()._do(step)
         waiting = tell_listener(self._core.subscription_calls.listener, step.event)
         if waiting is not None:
             await waiting
         return None
-
-    def _is_taker(self) -> bool:
-        taker = self._taker
-        return taker is None or taker is asyncio.current_task() or taker.done()
-
-    def _refuse_others(self) -> None:
-        self._refuse_other_tasks(asyncio.current_task())
-
-    @property
-    def _guard(self) -> ForkGuard:
-        return self._core.client.guard
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -368,18 +288,3 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         what open transactions hold back after it.
         """
         return await self._core.position_calls.lag(timeout)
-
-
-def _soon(look: Callable[[], None]) -> None:
-    """Let the next fetch leave once everything that is buffered now is taken."""
-    asyncio.get_running_loop().call_soon(look)
-
-
-class Done:
-    """The result of methods that never wait, which may be awaited as well."""
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield from ()
-
-
-DONE = Done()

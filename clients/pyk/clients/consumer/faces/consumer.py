@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import threading
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from types import TracebackType
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument
 from pyk.clients.consumer.faces.async_commits import CommitCallback
+from pyk.clients.consumer.faces.blocking_face import BlockingFace
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
-from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
-from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps, TellOfCommit
+from pyk.clients.consumer.faces.steps import Step, TellListener
 from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
-from pyk.clients.engine.context import BlockingContext
-from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.steps import run
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.clients.errors import StateError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
-from pyk.runtime.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from pyk.clients.processing.retries import RetryPolicy
@@ -37,7 +31,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
+class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
     """Reads records of topics, alone or in a group; :class:`AsyncConsumer` is its asyncio twin.
 
     ``for record in consumer`` and ``consumer.poll()`` return records. Records are committed once
@@ -49,32 +43,19 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     ``wakeup``, ``health``, ``stats`` and commits of named offsets may be called by any.
     """
 
+    _core: ConsumerCore
+    _buffer: FetchBuffer
+    _reader: FetchReader
+
     def _set_up(
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
-        thread = LoopThread("consumer")
-        pace = ApplicationPace(thread, environment.get("clock") or SystemClock())
-        core = ConsumerCore(
-            config,
-            topics,
-            on_data=pace.waiter.set,
-            on_records=pace.take_records,
-            on_room=pace.note,
-            **environment,
+        self._create(
+            lambda **pace: ConsumerCore(config, topics, **pace, **environment),
+            environment.get("clock"),
         )
-        BlockingReadPath.__init__(self, core, thread, pace)
-        thread.guard.on_fork = lambda error: core.forked()
-        thread.at_end = core.client.abort
 
     # -- life --------------------------------------------------------------------------------------
-
-    def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, otherwise the first ``poll``.
-
-        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
-        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
-        """
-        self._thread.call(self._core.start(timeout))
 
     def close(self, timeout: float | None = None, *, leave_group: bool | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
@@ -90,28 +71,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         ``commit()`` is called first or the ``with`` block is left without an exception. Any thread
         may close it.
         """
-        if self._guard.is_forked or self._core.is_closed:
-            return
-        deadlines = self._core.limits.closing(timeout)
-        try:
-            # A close that a signal has interrupted may have ended the thread, and no more.
-            if self._thread.loop is not None and not self._thread.is_closed:
-                self._run(self._close_steps(deadlines, leave_group))
-        finally:
-            self._thread.close()
-            self._core.end()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._finish_after(error)
-        self.close()
-
-    def _abandon(self) -> None:
-        self._thread.end_after(self._core.abandon)
+        self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave_group))
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -178,81 +138,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         )
         ThreadRunner(self, options).run()
 
-    # -- how it waits, and who may use it ----------------------------------------------------------
-
-    def _begin(self) -> None:
-        if not self._core.is_started and not self._core.is_closed:
-            self.start()
-        self._core.subscription_calls.check_reading()
-
-    def _attend(self, deadline: float | None) -> None:
-        self._run(self._attend_steps(deadline))
-
-    def _run(self, steps: Steps[R], *, alone: bool = False) -> R:
-        """Do the steps of a call; ``alone`` while no other thread uses the consumer."""
-        if not alone:
-            return run(steps, self._do)
-        self._refuse_others()
-        with self._use:
-            return run(steps, self._do)
-
     def _do(self, step: Step) -> Any:
-        if isinstance(step, OnLoop):
-            return self._thread.call(step.function())
-        if isinstance(step, TellOfCommit):
-            told = step.commit.tell()
-            if inspect.iscoroutine(told):
-                told.close()
-                raise StateError("the callback of a blocking Consumer cannot be a coroutine")
-            return None
+        if not isinstance(step, TellListener):
+            return super()._do(step)
         if tell_listener(self._core.subscription_calls.listener, step.event) is not None:
             raise StateError("the listener of a blocking Consumer cannot be a coroutine")
         return None
-
-    def _at_once(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function that never waits on the loop, while no other thread uses the consumer."""
-
-        async def call() -> R:
-            return function(*args, **kwargs)
-
-        self._refuse_others()
-        with self._use:
-            return self._ask(call)
-
-    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        return self._at_once(function, *args)
-
-    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        async def call() -> R:
-            return function(*args)
-
-        return self._ask(call)
-
-    def _ask(
-        self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
-    ) -> R:
-        """Await a call on the loop, after what a signal has interrupted is undone."""
-        self._leave_interrupted_poll()
-        return self._thread.call(call(*args, **kwargs))
-
-    def _leave_interrupted_poll(self) -> None:
-        """Go back if a signal handler has ended a poll: nothing got the records that it took."""
-        if self._user is None and self._is_taker():
-            self._reader.go_back()
-
-    def _is_taker(self) -> bool:
-        taker = self._taker
-        return taker is None or taker is threading.current_thread() or not taker.is_alive()
-
-    def _refuse_others(self) -> None:
-        # Nothing is held after this: the lock is taken with ``with``, which is the only way that
-        # the handler of a signal cannot leave it locked.
-        if self._user not in (None, threading.current_thread()):
-            raise ConcurrentUseError("another thread is using this consumer; give each its own")
-
-    @property
-    def _guard(self) -> ForkGuard:
-        return self._thread.guard
 
     # -- what to read ------------------------------------------------------------------------------
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import random as randomness
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.faces.application_events import ApplicationEvents
 from pyk.clients.consumer.faces.async_commits import AsyncCommits
-from pyk.clients.consumer.faces.closing import before, run_unattended
+from pyk.clients.consumer.faces.closing import before
 from pyk.clients.consumer.faces.commit_calls import CommitCalls
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.position_calls import PositionCalls
+from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.consumer.faces.standing import Standing
 from pyk.clients.consumer.faces.subscription_calls import SubscriptionCalls
 from pyk.clients.consumer.faces.transaction_calls import TransactionCalls
@@ -33,19 +31,22 @@ from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.subscriptions import named_topics
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import ClosedError, StateError
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
 
-class ConsumerCore:
+class ConsumerCore(ReadingCore):
     """One consumer: its client, its partitions, and the tasks that keep records coming.
 
-    Everything here is called on the loop of the client, except the ``reader``, with which the
-    application takes records in its own thread. What the application calls is divided by what it is
-    about: ``subscription_calls``, ``position_calls``, ``commit_calls``, ``transaction_calls``,
-    ``standing``; ``events`` are its events.
+    What the application calls is divided by what it is about: ``subscription_calls``,
+    ``position_calls``, ``commit_calls``, ``transaction_calls``, ``standing``; ``events`` are its
+    events.
     """
+
+    config: ConsumerConfig
+    buffer: FetchBuffer
+    reader: FetchReader
+    subscription_calls: SubscriptionCalls
 
     def __init__(
         self,
@@ -61,17 +62,18 @@ class ConsumerCore:
     ) -> None:
         self.config = config
         self._topics = None if topics is None else named_topics(topics)
-        self.client = Client(
+        client = Client(
             config,
             clock=clock,
             network=network,
             random=random,
             allow_auto_topic_creation=config.allow_auto_create_topics,
         )
-        self.limits = CallLimits(config, self.client.clock)
-        self.buffer = FetchBuffer(on_data, lambda: on_room(self._fetch), on_records)
-        self.writer = FetchWriter(self.buffer)
-        self.reader = self._create_reader()
+        buffer = FetchBuffer(on_data, lambda: on_room(self._fetch), on_records)
+        deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
+        reader = FetchReader(buffer, deserializers, config.max_poll_records)
+        super().__init__(client, buffer, reader, CallLimits(config, client.clock))
+        self.writer = FetchWriter(buffer)
         self.positions = Positions(
             self.writer,
             config.auto_offset_reset,
@@ -83,15 +85,6 @@ class ConsumerCore:
         self._create_fetching()
         self._create_calls()
         self._create_reports()
-        self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._starting = asyncio.Lock()
-        self._is_closed = False
-
-    def _create_reader(self) -> FetchReader:
-        config = self.config
-        deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
-        return FetchReader(self.buffer, deserializers, config.max_poll_records)
 
     def _create_group(self) -> ConsumerGroup:
         return ConsumerGroup(
@@ -188,30 +181,13 @@ class ConsumerCore:
 
     # -- life --------------------------------------------------------------------------------------
 
-    async def start(self, timeout: float | None = None) -> None:
-        """Connect, and begin with the subscription or assignment so far."""
-        async with self._starting:
-            self.check()
-            if self.is_started:
-                return
-            await self.client.start(timeout)
-            self._loop = asyncio.get_running_loop()
-            spawn = self.client.supervisor.spawn
-            spawn("resolve positions and fetch", self._fetch_loop.run())
-            if self.group is not None:
-                spawn("be a member of the group", self.group.driver.run())
-                spawn("commit what is finished", self.group.commits.run())
-            self.subscription_calls.start(self._topics)
-
-    @property
-    def is_started(self) -> bool:
-        return self._loop is not None
-
-    async def ready(self) -> None:
-        """Start if that has not been done; raise if the consumer cannot be used."""
-        if not self.is_started:
-            await self.start()
-        self.check()
+    def _spawn(self) -> None:
+        spawn = self.client.supervisor.spawn
+        spawn("resolve positions and fetch", self._fetch_loop.run())
+        if self.group is not None:
+            spawn("be a member of the group", self.group.driver.run())
+            spawn("commit what is finished", self.group.commits.run())
+        self.subscription_calls.start(self._topics)
 
     def _fetch(self) -> None:
         """Fetch into the room that the application has made by reading."""
@@ -237,14 +213,7 @@ class ConsumerCore:
                 leave = self.group.leave("consumer was closed", leave_group)
                 await self.group.driver.tell_coordinator(leave, leave_deadline)
         finally:
-            self.buffer.call_attention(CLOSED)
-            left = max(0.0, deadline - self.client.clock.now())
-            await self.client.close(left)
-
-    def end(self) -> None:
-        """Take note that nothing more will come, once its event loop has ended."""
-        self._is_closed = True
-        self.buffer.call_attention(CLOSED)
+            await self._end_client(deadline)
 
     async def abandon(self) -> None:
         """Commit what is finished, leave and end, because the consumer was dropped."""
@@ -253,31 +222,3 @@ class ConsumerCore:
             await self.begin_leaving(deadlines.commit)
         finally:
             await self.close(deadlines.end)
-
-    def abandon_soon(self) -> None:
-        """Abandon the consumer on its event loop; any thread may call it."""
-        self.call_soon(run_unattended, self.abandon)
-
-    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
-        """Call a function on the event loop, unless that has ended; any thread may call it."""
-        if self._loop is None:
-            return
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(function, *args)
-
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
-    def check(self) -> None:
-        """Raise if the consumer cannot be used."""
-        self.client.guard.check()
-        if self._is_closed:
-            raise ClosedError("the consumer is closed")
-        failure = self.client.failure
-        if failure is not None:
-            raise StateError(str(failure)) from failure.__cause__
-
-    def forked(self) -> None:
-        """Make the application notice, in a forked child, that the consumer is the parent's."""
-        self.buffer.call_attention(FORKED)

@@ -9,26 +9,25 @@ from __future__ import annotations
 import asyncio
 import os
 import random as randomness
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
+from typing import Any, Protocol, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
-from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
 from pyk.clients.consumer.faces.async_commits import CommitCallback
-from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_dropped
+from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.faces.reading_face import ReadingFace
 from pyk.clients.consumer.faces.steps import Steps, TellListener, TellOfCommit, on_loop
 from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
 from pyk.clients.consumer.group.actions import ApplicationEvent
-from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.offsets import ConsumerGroupMetadata, TransactionReads
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
@@ -47,16 +46,12 @@ class HandlersOfProcess(Protocol):
 
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
-class ConsumerFace(Generic[K, V]):
+class ConsumerFace(ReadingFace[K, V]):
     """A consumer, except for how it waits: in a thread, or in a task."""
 
     _core: ConsumerCore
     _buffer: FetchBuffer
     _reader: FetchReader
-    _user: Any
-    """The thread or task that is inside poll or iteration, None between calls."""
-    _taker: Any
-    """The thread or task that polled last."""
     _is_awaited = False
     _handlers: HandlersOfProcess | None = None
     """The handlers of :meth:`process`, while it runs."""
@@ -101,20 +96,9 @@ class ConsumerFace(Generic[K, V]):
         """Create the core of the consumer, with this ``environment``."""
         raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return self._core.config.name_of(self)
-
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions that are read now."""
         return self._core.partitions.topic_partitions
-
-    def subscription(self) -> set[str]:
-        """Return the topics of the subscription, or those that match its pattern now."""
-        return set(self._core.subscription_calls.topics)
-
-    def wakeup(self) -> None:
-        """Make the current poll or iteration, or the next one, raise :class:`WakeupError`."""
-        self._buffer.call_attention(WAKEUP)
 
     def health(self) -> ConsumerHealth:
         """Return the state of each partition, and of the membership, at this moment."""
@@ -219,74 +203,3 @@ class ConsumerFace(Generic[K, V]):
             yield from on_loop(commits.commit_all, timeout)
         if self._is_taker():
             yield from self._outcome_steps()
-
-    # -- who uses the consumer ---------------------------------------------------------------------
-
-    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        """Return the result of a function that never waits, called on the consumer's loop.
-
-        Raises while another thread, or task, is inside poll or iteration.
-        """
-        raise NotImplementedError
-
-    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
-        """Do the same, also while another thread, or task, is inside poll or iteration."""
-        raise NotImplementedError
-
-    def _is_taker(self) -> bool:
-        """Tell whether who calls may say that what was handed out last is finished."""
-        raise NotImplementedError
-
-    def _refuse_others(self) -> None:
-        """Raise while another thread, or task, is inside poll or iteration."""
-        raise NotImplementedError
-
-    @property
-    def _guard(self) -> ForkGuard:
-        """The guard that knows whether the process was forked since the consumer was made."""
-        raise NotImplementedError
-
-    def _check_commit_of_all(self) -> None:
-        """Raise inside a deserializer or signal handler, and in a thread or task that did not poll
-        last."""
-        self._refuse_others()
-        if self._user is not None and self._reader.is_under_way:
-            raise StateError(
-                "a deserializer or signal handler cannot poll or commit while records are "
-                "being taken"
-            )
-        if not self._is_taker():
-            raise ConcurrentUseError(
-                f"{self._taker!r} polled last: call commit() there, or pass it what is "
-                "finished, such as a record"
-            )
-
-    def _finish_after(self, error: BaseException | None) -> None:
-        """Count what was handed out last as finished at the end of a block without an error."""
-        if error is None and self._is_taker():
-            self._reader.finish()
-
-    def _raise_if_ended(self) -> None:
-        """Raise if reading cannot go on, or was interrupted by :meth:`wakeup`."""
-        reasons = self._buffer.attention
-        if reasons & FORKED:
-            self._guard.check()
-        if reasons & CLOSED:
-            raise ClosedError("the consumer is closed")
-        if reasons & WAKEUP:
-            self._buffer.clear_attention(WAKEUP)
-            raise WakeupError("wakeup() was called")
-
-    # -- dropped -----------------------------------------------------------------------------------
-
-    def __del__(self) -> None:
-        core = getattr(self, "_core", None)
-        if core is None or core.is_closed or not core.is_started or self._guard.is_forked:
-            return
-        warn_of_dropped(self)
-        if not sys.is_finalizing():
-            self._abandon()
-
-    def _abandon(self) -> None:
-        """Make the core of a dropped consumer commit, leave and end, without waiting for it."""
-        raise NotImplementedError

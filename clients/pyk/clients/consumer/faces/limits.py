@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import attrs
 
 from pyk.clients.arguments import checked_count, checked_timeout
-from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.runtime.clock import Clock
+
+
+class LimitOptions(Protocol):
+    """The options that limit calls."""
+
+    @property
+    def default_api_timeout_ms(self) -> int: ...
+
+    @property
+    def max_poll_records(self) -> int: ...
 
 
 @attrs.frozen
 class CallLimits:
     """Turns the timeouts that callers give, in seconds, into deadlines; the rest is configured."""
 
-    _config: ConsumerConfig
+    _config: LimitOptions
     _clock: Clock
 
     def deadline(self, timeout: float | None) -> float:

@@ -1,8 +1,8 @@
 cimport cython
 
 from pyk.clients.consumer.faces.task_waiter cimport TaskWaiter
-from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
-from pyk.clients.consumer.buffer.fetch_reader cimport FetchReader
+from pyk.clients.consumer.buffer.read_buffer cimport ReadBuffer
+from pyk.clients.consumer.buffer.record_reader cimport RecordReader
 from pyk.clients.engine.request_path cimport RequestPath
 from pyk.clients.engine.thread cimport LoopThread
 from pyk.clients.engine.waiter cimport Waiter
@@ -10,8 +10,8 @@ from pyk.clients.engine.waiter cimport Waiter
 
 cdef class BlockingReadPath:
     cdef readonly object _core
-    cdef readonly FetchReader _reader
-    cdef readonly FetchBuffer _buffer
+    cdef readonly RecordReader _reader
+    cdef readonly ReadBuffer _buffer
     cdef readonly LoopThread _thread
     cdef readonly ApplicationPace _pace
     cdef Waiter _waiter
@@ -44,8 +44,8 @@ cdef class ApplicationPace:
 cdef class AsyncReadPath:
     cdef readonly object _core
     cdef readonly RequestPath _client
-    cdef readonly FetchReader _reader
-    cdef readonly FetchBuffer _buffer
+    cdef readonly RecordReader _reader
+    cdef readonly ReadBuffer _buffer
     cdef TaskWaiter _waiter
     cdef public bint _has_begun
     cdef public object _user

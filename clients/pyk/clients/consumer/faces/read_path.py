@@ -22,7 +22,9 @@ from pyk.protocol.records.reader import RecordSpan
 from pyk.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    from pyk.clients.consumer.faces.core import ConsumerCore
+    from pyk.clients.consumer.buffer.read_buffer import ReadBuffer
+    from pyk.clients.consumer.buffer.record_reader import RecordReader
+    from pyk.clients.consumer.faces.reading_core import ReadingCore
 
 
 # An application that works on its records for no longer than this gains nothing from a fetch in
@@ -33,10 +35,10 @@ QUICK_SECONDS = 0.0005
 class BlockingReadPath:
     """How the blocking consumer takes records, and waits for them."""
 
-    def __init__(self, core: ConsumerCore, thread: LoopThread, pace: ApplicationPace) -> None:
-        self._core = core
-        self._reader = core.reader
-        self._buffer = core.buffer
+    def __init__(self, core: ReadingCore, thread: LoopThread, pace: ApplicationPace) -> None:
+        self._core: ReadingCore = core
+        self._reader: RecordReader = core.reader
+        self._buffer: ReadBuffer = core.buffer
         self._thread = thread
         self._pace = pace
         self._waiter = pace.waiter
@@ -184,11 +186,11 @@ class ApplicationPace:
 class AsyncReadPath:
     """How the asyncio consumer takes records, and waits for them."""
 
-    def __init__(self, core: ConsumerCore, waiter: TaskWaiter) -> None:
-        self._core = core
+    def __init__(self, core: ReadingCore, waiter: TaskWaiter) -> None:
+        self._core: ReadingCore = core
         self._client: RequestPath = core.client
-        self._reader = core.reader
-        self._buffer = core.buffer
+        self._reader: RecordReader = core.reader
+        self._buffer: ReadBuffer = core.buffer
         self._waiter = waiter
         self._has_begun = False
         self._user: asyncio.Task[Any] | None = None

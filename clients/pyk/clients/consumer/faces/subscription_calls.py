@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, check_listener
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup

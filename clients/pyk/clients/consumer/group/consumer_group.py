@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable, Collection
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.group_commits import GroupCommits
 from pyk.clients.consumer.group.membership import is_final

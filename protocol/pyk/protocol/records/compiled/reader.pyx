@@ -339,6 +339,42 @@ cdef class RecordSpan:
         )
         return head, rest
 
+    cpdef tuple cut(self, RecordOrigin origin, long long first_offset, long long last_offset):
+        cdef RecordFields fields
+        cdef RecordBlock block = self._block
+        cdef const uint8_t *position = self._start
+        cdef const uint8_t *start
+        cdef Py_ssize_t skipped = 0, count
+        cdef long long offset, end
+        while skipped < self.count:
+            if decode_record(position, block._end, &fields):
+                raise _changed()
+            if block.base_offset + fields.offset_delta >= first_offset:
+                break
+            position = fields.end
+            skipped += 1
+        start, count, end = position, 0, self.next_offset
+        if last_offset >= self.next_offset - 1:  # the rest of the span, which need not be read
+            count = self.count - skipped
+        while skipped + count < self.count:
+            if decode_record(position, block._end, &fields):
+                raise _changed()
+            offset = block.base_offset + fields.offset_delta
+            if offset > last_offset:
+                break
+            position, end = fields.end, offset + 1
+            count += 1
+        part = rest = None
+        if count:
+            if skipped + count == self.count:
+                end = self.next_offset
+            part = _make_span(block, origin, start, count, end)
+        if skipped + count < self.count:
+            rest = _make_span(
+                block, self.origin, position, self.count - skipped - count, self.next_offset
+            )
+        return part, rest
+
 
 cdef inline ConsumerRecord _make_record(RecordSpan span, RecordFields *fields):
     cdef RecordBlock block = span._block

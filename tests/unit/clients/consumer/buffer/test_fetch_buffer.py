@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.protocol.records import FetchedRecords
 from support.batches import batch, batches
 from support.fetch_reading import A0, A1, Reader

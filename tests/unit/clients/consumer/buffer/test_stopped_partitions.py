@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT
+from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.protocol.records import FetchedRecords
 from pyk.protocol.records.record import owner_of
 from support.batches import batch, batches

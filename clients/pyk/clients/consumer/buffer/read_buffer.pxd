@@ -1,0 +1,8 @@
+cdef class ReadBuffer:
+    cdef readonly dict partitions
+    cdef public int attention
+    cdef public bint is_waiting
+    cdef object queue
+    cdef object on_room
+    cdef object _on_data
+    cpdef tell_if_waiting(self)

@@ -1,0 +1,117 @@
+"""A consumer of any kind on its event loop: its life, from the first connection to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
+
+from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.consumer.buffer.read_buffer import CLOSED, EVENT, FORKED, ReadBuffer
+from pyk.clients.consumer.buffer.record_reader import RecordReader
+from pyk.clients.consumer.faces.closing import run_unattended
+from pyk.clients.consumer.faces.limits import CallLimits
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import ClosedError, StateError
+
+
+class ReadingSubscription(Protocol):
+    """What a consumer is asked to read."""
+
+    @property
+    def topics(self) -> Collection[str]: ...
+
+    def check_reading(self) -> None:
+        """Raise if the consumer cannot be used, or if no record could ever come."""
+        ...
+
+
+class ReadingCore:
+    """One consumer: its client, and what its application shares with its event loop.
+
+    Everything here is called on the loop of the client, except the ``reader``, with which the
+    application takes records in its own thread.
+    """
+
+    config: ClientConfig
+    subscription_calls: ReadingSubscription
+
+    def __init__(
+        self, client: Client, buffer: ReadBuffer, reader: RecordReader, limits: CallLimits
+    ) -> None:
+        self.client = client
+        self.limits = limits
+        self.buffer = buffer
+        self.reader = reader
+        client.on_failure = lambda: buffer.call_attention(EVENT)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting = asyncio.Lock()
+        self._is_closed = False
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect, and begin with the subscription or assignment so far."""
+        async with self._starting:
+            self.check()
+            if self.is_started:
+                return
+            await self.client.start(timeout)
+            self._loop = asyncio.get_running_loop()
+            self._spawn()
+
+    def _spawn(self) -> None:
+        """Start the tasks that keep records coming."""
+        raise NotImplementedError
+
+    @property
+    def is_started(self) -> bool:
+        return self._loop is not None
+
+    async def ready(self) -> None:
+        """Start if that has not been done; raise if the consumer cannot be used."""
+        if not self.is_started:
+            await self.start()
+        self.check()
+
+    async def _end_client(self, deadline: float) -> None:
+        """End connections and tasks, and tell the application."""
+        self.buffer.call_attention(CLOSED)
+        left = max(0.0, deadline - self.client.clock.now())
+        await self.client.close(left)
+
+    def end(self) -> None:
+        """Take note that nothing more will come, once its event loop has ended."""
+        self._is_closed = True
+        self.buffer.call_attention(CLOSED)
+
+    async def abandon(self) -> None:
+        """Leave and end, because the consumer was dropped."""
+        raise NotImplementedError
+
+    def abandon_soon(self) -> None:
+        """Abandon the consumer on its event loop; any thread may call it."""
+        self.call_soon(run_unattended, self.abandon)
+
+    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
+        """Call a function on the event loop, unless that has ended; any thread may call it."""
+        if self._loop is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(function, *args)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def check(self) -> None:
+        """Raise if the consumer cannot be used."""
+        self.client.guard.check()
+        if self._is_closed:
+            raise ClosedError("the consumer is closed")
+        failure = self.client.failure
+        if failure is not None:
+            raise StateError(str(failure)) from failure.__cause__
+
+    def forked(self) -> None:
+        """Make the application notice, in a forked child, that the consumer is the parent's."""
+        self.buffer.call_attention(FORKED)
