@@ -40,3 +40,17 @@ def test_the_module_that_spark_discovers_loads_neither_pyarrow_nor_the_broker() 
     loaded = modules_after("import pyspark_pyk")
 
     assert not {"pyarrow", "pyk.reference_broker", "pyk.clients"} & loaded
+
+
+@pytest.mark.parametrize("words", [["--help"], ["topic", "create", "--help"]])
+def test_the_help_of_commands_loads_no_clients(words: list[str]) -> None:
+    loaded = modules_after(
+        "import io, sys\n"
+        "out, sys.stdout = sys.stdout, io.StringIO()\n"
+        "from pyk.command_line.main import main\n"
+        f"try: main({words!r})\n"
+        "except SystemExit: sys.stdout = out"
+    )
+
+    assert "click" in loaded
+    assert not {"asyncio", "pyk.clients", "rich", "tomllib"} & loaded

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 import attrs
 import click
 
-from pyk.command_line.readable import Style, printable, to_line
+from pyk.command_line.readable import Style
+from pyk.command_line.text import printable, to_line
 from pyk.command_line.wire.capture import Capture, CapturedEntry
 from pyk.command_line.wire.conversation import (
     Direction,

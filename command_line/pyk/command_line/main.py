@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 try:
     import click
 except ModuleNotFoundError:
     sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
 
+from pyk.command_line.frame.commands import HELP, CommandGroup, settings_of
+from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.protocol.version import __version__
 
 COMMANDS = {
     "broker": "Run a broker for development and tests.",
+    "cluster": "Show the cluster and its brokers.",
+    "completion": "Print the completion of commands for a shell.",
     "decode": "Show bytes of the Kafka protocol as text.",
     "dump-log": "Show what the files of a log hold.",
+    "topic": "Create, list, describe, change and delete topics.",
 }
 
+COMPLETE = "_PYK_COMPLETE"
+"""The variable by which shells ask for completions."""
 
 WITHOUT_TLS = ("broker",)
 """Commands that start faster because they need no TLS, unless their arguments name it."""
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """Subcommands by the name of their module."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -45,30 +56,74 @@ class _Commands(click.Group):
         gc.enable()
         return command
 
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(COMMANDS)}"
-            context.fail(f"{name!r} is not a command; {advice}")
-        return super().resolve_command(context, args)
-
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(context)])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command. Alone, end the process with an exit code, and print errors as one line."""
+        if not standalone_mode or COMPLETE in os.environ:
+            return super().main(args, "pyk", COMPLETE, standalone_mode, **extra)
+        given = sys.argv[1:] if args is None else list(args)
+        sys.exit(self._run(given, prog_name or "pyk", extra))
+
+    def _run(self, args: list[str], name: str, extra: dict[str, Any]) -> int:
+        try:
+            with self.make_context(name, args, **extra) as context:
+                code = self.invoke(context)
+            sys.stdout.flush()
+        except click.exceptions.Exit as ended:
+            return ended.exit_code
+        except BrokenPipeError:
+            return _output_was_closed()
+        except (click.Abort, KeyboardInterrupt):
+            click.echo(err=True)  # after the ^C of the terminal
+            return ExitCode.INTERRUPTED
+        except Exception as error:
+            return _report(error)
+        return code if isinstance(code, int) else ExitCode.DONE
+
+
+def _output_was_closed() -> ExitCode:
+    """End quietly, as for ``| head``: let the flush at the end of Python reach nobody."""
+    with suppress(OSError, ValueError):  # it may have no file descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.DONE
+
+
+def _report(error: Exception) -> int:
+    """Print an error as one line, and return the exit code."""
+    from pyk.command_line.frame.failures import explain  # nothing of this is needed otherwise
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    failure = explain(error, "pyk" if context is None else context.command_path)
+    head = click.style("error:", fg="red", bold=True)
+    click.echo(f"{head} {failure.message}", err=True, color=_colour())
+    return failure.code
+
+
+def _colour() -> bool | None:
+    """Return None for colour where a terminal is, False where users want none (no-color.org)."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _names_tls(arguments: list[str]) -> bool:
     return any(each == "--tls" or "SSL" in each.upper() for each in arguments)
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("pyk", cls=_Commands, context_settings=HELP)
 @click.version_option(__version__, "-V", "--version", prog_name="pyk")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """The Kafka toolkit for Python."""
+    settings_of(context)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal may not have every character
         sys.stdout.reconfigure(errors="backslashreplace")
+    context.color = _colour()

@@ -7,7 +7,6 @@ field that the version lacks, or a tagged field at its default, is not on the wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -174,18 +173,6 @@ class Style:
             for name, each in record.headers
         )
         return f"{key} → {value}, timestamp {record.timestamp}{headers}"
-
-
-def to_line(form: Any) -> str:
-    """Return JSON on one line; all characters that are not ASCII are escaped."""
-    return json.dumps(form, separators=(",", ":"))
-
-
-def printable(text: str) -> str:
-    """Return ``text`` with all characters escaped that are not printable."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:

@@ -117,7 +117,7 @@ def test_a_truncated_capture_is_shown_up_to_its_end() -> None:
 
     assert done.exit_code == 1
     assert "Produce v13 request" in done.stdout
-    assert done.stderr == "Error: the capture ends in the middle, after packet 39\n"
+    assert done.stderr == "error: the capture ends in the middle, after packet 39\n"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_invalid_input_is_explained_in_one_sentence(words: list[str], problem: s
 def test_a_capture_without_tcp_is_reported() -> None:
     done = decode("-", stdin=pcap([]))
 
-    assert done.stderr == "Error: the capture has no TCP connection\n"
+    assert done.stderr == "error: the capture has no TCP connection\n"
 
 
 def test_an_encrypted_connection_is_reported(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_its_help_lists_the_commands() -> None:
     [
         ("brokr", "'brokr' is not a command; did you mean 'broker'?"),
         ("dumplog", "did you mean 'dump-log'?"),
-        ("topic", "'topic' is not a command; use one of broker, decode, dump-log"),
+        ("ticket", "'ticket' is not a command; use one of broker, "),
     ],
 )
 def test_the_error_for_an_unknown_command_suggests_the_nearest_or_lists_all(

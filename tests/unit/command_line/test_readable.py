@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from pyk.command_line.readable import Style, printable
+from pyk.command_line.readable import Style
+from pyk.command_line.text import printable
 from pyk.protocol import Message
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from pyk.protocol.messages.consumer_protocol import ConsumerProtocolSubscription

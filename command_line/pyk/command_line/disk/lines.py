@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from pyk.command_line.readable import printable, to_line
+from pyk.command_line.text import printable, to_line
 
 
 @attrs.frozen

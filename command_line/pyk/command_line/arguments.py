@@ -1,0 +1,48 @@
+"""The kinds of values that options of several commands take."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pyk.command_line.moments import Moment, parse_moment
+from pyk.runtime.system_clock import SystemClock
+
+
+class MomentType(click.ParamType[Moment]):
+    """A point in a log, such as ``earliest``, ``42`` or ``15m``."""
+
+    name = "moment"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Moment:
+        if isinstance(value, Moment):
+            return value
+        try:
+            return parse_moment(str(value), SystemClock().time_ms())
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
+
+
+class NameAndValue(click.ParamType[tuple[str, str]]):
+    """``NAME=VALUE``, as a pair."""
+
+    name = "pair"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, separator, text = str(value).partition("=")
+        if not separator or not name:
+            self.fail(f"it must be NAME=VALUE, not {value!r}", parameter, context)
+        return name, text
+
+
+def confirm(question: str, *, is_sure: bool) -> None:
+    """Ask on a terminal, unless the user is sure; a script is taken at its word."""
+    if not is_sure and sys.stdin.isatty():
+        click.confirm(question, abort=True, err=True)

@@ -1,0 +1,94 @@
+"""Choose the cluster and the options of its clients from all that was given. Pure.
+
+The address decides, from the command line, a profile that was named, the environment, a file of
+properties, or the default profile. The default profile is used only if nothing else names a
+cluster: its passwords must not go to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.command_line.frame.failures import CommandError
+from pyk.command_line.frame.profiles import Profiles
+from pyk.command_line.frame.settings import Settings
+
+REFERENCES = ("env:", "file:", "command:")
+
+
+@attrs.frozen
+class References:
+    """How to look up what a reference leads to. Each raises ``OSError`` or ``LookupError``."""
+
+    environment: Mapping[str, str] = attrs.field(repr=False)
+    read_file: Callable[[str], str]
+    run_command: Callable[[str], str]
+
+    def resolve(self, name: str, value: object) -> object:
+        """Return a value, or what it refers to, without the end of its last line."""
+        if not isinstance(value, str) or not value.startswith(REFERENCES):
+            return value
+        kind, _, target = value.partition(":")
+        try:
+            return self._look_up(kind, target).rstrip("\r\n")
+        except KeyError:
+            reason = "it is not set"
+        except OSError as error:
+            reason = error.strerror or str(error)
+        raise CommandError(f"{name}: {value!r} cannot be read: {reason}", ExitCode.USAGE)
+
+    def _look_up(self, kind: str, target: str) -> str:
+        if kind == "env":
+            return self.environment[target]
+        return self.read_file(target) if kind == "file" else self.run_command(target)
+
+
+def client_options(
+    settings: Settings,
+    environment: Mapping[str, str],
+    properties: Mapping[str, object],
+    read_profiles: Callable[[], Profiles],
+) -> dict[str, object]:
+    """Return the options of clients by the names that were given, references unresolved.
+
+    ``properties`` are those of the file that ``settings`` name. Raises :class:`CommandError` if
+    nothing names a cluster.
+    """
+    servers = settings.bootstrap
+    named = settings.profile or environment.get("PYK_PROFILE")
+    of_profile: Mapping[str, object] = {}
+    if named:
+        of_profile = read_profiles().options_of(named)
+    elif servers is None:
+        servers = environment.get("PYK_BOOTSTRAP") or None
+    given = _merged(of_profile, properties, settings.options)
+    if servers is not None:
+        given = _merged(given, {"bootstrap_servers": servers})
+    if "bootstrap_servers" not in _by_plain_name(given):
+        profiles = read_profiles()
+        if profiles.default is None:
+            raise CommandError(_no_cluster(profiles), ExitCode.USAGE)
+        given = _merged(profiles.options_of(profiles.default), given)
+    return given
+
+
+def _merged(*layers: Mapping[str, object]) -> dict[str, object]:
+    """Return options of which the last wins, whether it is written with dots or without."""
+    last: dict[str, tuple[str, object]] = {}
+    for layer in layers:
+        last.update(_by_plain_name(layer))
+    return dict(last.values())
+
+
+def _by_plain_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:
+    return {name.replace(".", "_"): (name, value) for name, value in options.items()}
+
+
+def _no_cluster(profiles: Profiles) -> str:
+    also = f"; {profiles.path} has {', '.join(profiles.names)}" if profiles.names else ""
+    return (
+        f"no cluster was named: give -b HOST:PORT, set PYK_BOOTSTRAP, or choose a --profile{also}"
+    )

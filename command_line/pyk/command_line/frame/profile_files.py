@@ -1,0 +1,57 @@
+"""Read the file of profiles, and what its references lead to."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from pyk.command_line.frame.client_options import References
+from pyk.command_line.frame.profiles import Profiles, parse_profiles
+
+COMMAND_SECONDS = 60
+
+
+def profile_path() -> Path:
+    """Return the path of the file: ``PYK_CONFIG``, or ``pyk/config.toml`` of the user's folder."""
+    if given := os.environ.get("PYK_CONFIG"):
+        return Path(given)
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(home) / "pyk" / "config.toml"
+
+
+def read_profiles() -> Profiles:
+    """Return the profiles of the user; none if there is no file."""
+    path = profile_path()
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Profiles(str(path))
+    except UnicodeDecodeError:
+        text = "\0"  # the parser says that this is not TOML
+    return parse_profiles(text, str(path))
+
+
+def references() -> References:
+    """Return the lookup of references in this process."""
+    return References(os.environ, _read_file, _run_command)
+
+
+def _read_file(path: str) -> str:
+    return Path(path).expanduser().read_text("utf-8")
+
+
+def _run_command(command: str) -> str:
+    """Return what the user's own command prints; raise ``OSError`` if it fails."""
+    done = subprocess.run(  # nosec B603  # noqa: S603 - as the user wrote it, without a shell
+        shlex.split(command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=COMMAND_SECONDS,
+    )
+    if done.returncode != 0:
+        raise OSError(f"the command ended with status {done.returncode}")
+    return done.stdout

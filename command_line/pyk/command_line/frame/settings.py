@@ -1,0 +1,22 @@
+"""What the user gave of the options that all commands share. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.define
+class Settings:
+    """The shared options, from before and after the name of the command.
+
+    What stands further right wins; ``-X`` adds up.
+    """
+
+    bootstrap: str | None = None
+    profile: str | None = None
+    properties: str | None = None
+    """A file of Kafka's client properties."""
+    options: dict[str, str] = attrs.Factory(dict)
+    """Options of clients by ``-X``."""
+    as_json: bool = False
+    verbosity: int = 0

@@ -1,0 +1,84 @@
+"""Points in a log as people write them: offsets, times, durations. Pure.
+
+earliest, latest    the log start, the log end
+42                  an offset
+-10                 ten offsets before the log end, in each partition
+2026-03-01T12:00    a time, in UTC without a zone; also 2026-03-01, and @1772366400000 in ms
+15m                 that long ago: ms, s, m, h, d, w
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import attrs
+
+from pyk.command_line.text import printable
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?")
+UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+FORMS = "earliest, latest, an offset, -N for the last N, a time such as 2026-03-01T12:00, or 15m"
+
+
+@attrs.frozen
+class Moment:
+    """A point in a log. One of the fields is given."""
+
+    name: str | None = None
+    """``earliest`` or ``latest``."""
+    offset: int | None = None
+    """From the log end if it is negative."""
+    time_ms: int | None = None
+
+    def resolve(self, log_start: int, log_end: int, at_time: int | None = None) -> int:
+        """Return the offset in a log; ``at_time`` is that of the first record at or after the time.
+
+        An offset that the log does not have is moved to its nearest end.
+        """
+        if self.name is not None:
+            return log_start if self.name == "earliest" else log_end
+        if self.time_ms is not None:
+            return log_end if at_time is None else at_time
+        assert self.offset is not None
+        wanted = self.offset if self.offset >= 0 else log_end + self.offset
+        return min(max(wanted, log_start), log_end)
+
+
+EARLIEST, LATEST = Moment(name="earliest"), Moment(name="latest")
+NAMES = {"earliest": EARLIEST, "beginning": EARLIEST, "latest": LATEST, "end": LATEST}
+
+
+def parse_moment(text: str, now_ms: int) -> Moment:
+    """Return the moment that a text means; raise ``ValueError`` that names the forms."""
+    word = text.strip().lower()
+    for names, moment in (
+        (("earliest", "beginning", "start"), EARLIEST),
+        (("latest", "end"), LATEST),
+    ):
+        if word in names:
+            return moment
+    if re.fullmatch(r"-?\d+", word):
+        return Moment(offset=int(word))
+    if re.fullmatch(r"@\d+", word):
+        return Moment(time_ms=int(word[1:]))
+    if (duration := DURATION.fullmatch(word)) is not None:
+        return Moment(time_ms=now_ms - round(float(duration[1]) * UNITS_MS[duration[2]]))
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{printable(text)!r} must be {FORMS}") from None
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=UTC)
+    return Moment(time_ms=round(at.timestamp() * 1000))
+
+
+def time_text(time_ms: int | None) -> str | None:
+    """Return a time in UTC as people read it, None for no time."""
+    if time_ms is None or time_ms < 0:
+        return None
+    try:
+        at = datetime.fromtimestamp(time_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"@{time_ms}"
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

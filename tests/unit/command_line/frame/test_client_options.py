@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.command_line.frame.client_options import References, client_options
+from pyk.command_line.frame.failures import CommandError
+from pyk.command_line.frame.profiles import Profiles
+from pyk.command_line.frame.settings import Settings
+
+PROFILES = Profiles(
+    "config.toml",
+    "local",
+    {
+        "local": {"bootstrap_servers": "local:9092"},
+        "shop": {"bootstrap.servers": "shop:9093", "sasl_username": "alice"},
+    },
+)
+
+
+def options(
+    environment: dict[str, str] | None = None,
+    properties: dict[str, object] | None = None,
+    profiles: Profiles = PROFILES,
+    **settings: object,
+) -> dict[str, object]:
+    given = Settings(**settings)  # type: ignore[arg-type]
+    return client_options(given, environment or {}, properties or {}, lambda: profiles)
+
+
+def test_the_default_profile_is_used_if_nothing_names_a_cluster() -> None:
+    assert options() == {"bootstrap_servers": "local:9092"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings"),
+    [({"PYK_BOOTSTRAP": "x:1"}, {}), ({}, {"bootstrap": "x:1"})],
+)
+def test_the_passwords_of_the_default_profile_do_not_go_to_a_cluster_named_otherwise(
+    environment: dict[str, str], settings: dict[str, object]
+) -> None:
+    profiles = Profiles("config.toml", "shop", PROFILES.by_name)
+
+    assert options(environment, profiles=profiles, **settings) == {"bootstrap_servers": "x:1"}
+
+
+def test_an_address_replaces_that_of_a_profile_that_was_named() -> None:
+    assert options(profile="shop", bootstrap="tunnel:1") == {
+        "bootstrap_servers": "tunnel:1",
+        "sasl_username": "alice",
+    }
+
+
+def test_a_profile_that_was_named_wins_over_the_address_of_the_environment() -> None:
+    environment = {"PYK_BOOTSTRAP": "x:1"}
+
+    assert options(environment, profile="shop")["bootstrap.servers"] == "shop:9093"
+    assert options({**environment, "PYK_PROFILE": "shop"})["bootstrap.servers"] == "shop:9093"
+
+
+def test_options_by_x_win_however_they_are_written() -> None:
+    assert options(
+        properties={"bootstrap.servers": "file:1", "sasl.username": "bob"},
+        profile="shop",
+        options={"sasl_username": "carol"},
+    ) == {"bootstrap.servers": "file:1", "sasl_username": "carol"}
+
+
+def test_the_error_without_a_cluster_says_how_to_name_one() -> None:
+    profiles = Profiles("config.toml", None, PROFILES.by_name)
+
+    with pytest.raises(CommandError) as raised:
+        options(profiles=profiles)
+
+    assert str(raised.value) == (
+        "no cluster was named: give -b HOST:PORT, set PYK_BOOTSTRAP, or choose a --profile; "
+        "config.toml has local, shop"
+    )
+
+
+def read(path: str) -> str:
+    if path == "missing":
+        raise FileNotFoundError(2, "No such file or directory")
+    return f"what {path} holds\n"
+
+
+REFERENCES = References({"SHOP": "secret"}, read, lambda command: f"output of {command}\r\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "resolved"),
+    [
+        ("env:SHOP", "secret"),
+        ("file:~/x", "what ~/x holds"),
+        ("command:pass show shop", "output of pass show shop"),
+        ("plain", "plain"),
+        (5, 5),
+    ],
+)
+def test_references_lead_to_the_environment_a_file_or_a_command(
+    value: object, resolved: object
+) -> None:
+    assert REFERENCES.resolve("sasl_password", value) == resolved
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("env:NONE", "sasl_password: 'env:NONE' cannot be read: it is not set"),
+        ("file:missing", "'file:missing' cannot be read: No such file or directory"),
+    ],
+)
+def test_the_error_for_a_reference_names_the_option(value: str, words: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        REFERENCES.resolve("sasl_password", value)
+
+    assert words in str(raised.value)
+    assert raised.value.code == 2
