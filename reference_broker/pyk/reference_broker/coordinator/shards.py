@@ -23,7 +23,9 @@ def partition_for(key: str, partition_count: int) -> int:
     encoded = key.encode("utf-16-be", "surrogatepass")
     for high, low in zip(encoded[::2], encoded[1::2], strict=True):
         code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF  # String.hashCode()
-    return (code & 0x7FFFFFFF) % partition_count
+    if code < 1 << 31:
+        return code % partition_count
+    return ((1 << 32) - code & 0x7FFFFFFF) % partition_count  # as Utils.abs() of a negative int
 
 
 class Shards:

@@ -14,7 +14,7 @@ from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardKind, TopicIdOf
 from pyk.reference_broker.coordinator.shard_log import KeyValue, LogEntry, LoggedRecords
-from pyk.reference_broker.coordinator.shards import Shards
+from pyk.reference_broker.coordinator.shards import Shards, partition_for
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.storage import StorageError
 from pyk.runtime import slotted
@@ -165,3 +165,17 @@ def test_forgetting_deleted_topics_raises_if_it_cannot_be_written(shards: Shards
         shards.forget_deleted_topics(no_topic)
 
     assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("key", "partition"),
+    [
+        ("readers", 28),
+        ("my-group", 12),  # its hash is negative
+        ("analytics", 10),
+        ("polygenelubricants", 0),  # its hash is the lowest number of 32 bits
+        ("грп", 40),
+    ],
+)
+def test_keys_belong_to_the_same_partition_as_in_kafka(key: str, partition: int) -> None:
+    assert partition_for(key, 50) == partition
