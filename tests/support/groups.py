@@ -63,6 +63,7 @@ class MemoryShardLog:
         self.is_held = False
         self.has_bug = False
         self.max_batch_bytes = 1 << 20
+        self.dropped_before = 0
         self._held_at = 0
         self._fails_after: tuple[int, ErrorCode] | None = None
 
@@ -106,12 +107,15 @@ class MemoryShardLog:
         if self.has_bug:
             raise RuntimeError("a bug")
         producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
-        self.entries.append(LoggedRecords(list(records), producer_id))
+        self.entries.append(LoggedRecords(list(records), producer_id, len(self)))
         return len(self)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """Append a marker, as the partition under a shard does."""
         self.entries.append(LoggedMarker(producer_id, is_commit))
+
+    def drop_before(self, offset: int) -> None:
+        self.dropped_before = offset
 
     def read_all(self) -> Iterator[list[LogEntry]]:
         yield from ([entry] for entry in self.entries)

@@ -88,6 +88,12 @@ class PartitionLog:
             raise ApiError(error.code, error.message) from error
         return appended.last_offset + 1
 
+    def drop_before(self, offset: int) -> None:
+        try:
+            self._partition.delete_records(offset)
+        except LogError as error:
+            raise ApiError(error.code, error.message) from error
+
     def read_all(self) -> Iterator[list[LogEntry]]:
         log = self._partition.log
         offset = log.log_start_offset
@@ -132,4 +138,4 @@ def _add_entry(entries: list[LogEntry], batch: RecordBatch | LegacyBatch) -> Non
     if isinstance(last, LoggedRecords) and last.producer_id == producer_id:
         last.records.extend(records)
     else:
-        entries.append(LoggedRecords(records, producer_id))
+        entries.append(LoggedRecords(records, producer_id, batch.base_offset))

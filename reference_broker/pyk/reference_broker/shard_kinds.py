@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .coordinator.group.kind import GROUPS
+from .coordinator.share.kind import SHARE_STATES
 from .coordinator.transaction.kind import TRANSACTIONS
 
-SHARD_KINDS = (GROUPS, TRANSACTIONS)
+SHARD_KINDS = (GROUPS, TRANSACTIONS, SHARE_STATES)

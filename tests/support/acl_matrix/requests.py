@@ -24,8 +24,13 @@ EXEMPT = {
     ApiKey.API_VERSIONS: "answered before a login",
     ApiKey.SASL_HANDSHAKE: "part of the login",
     ApiKey.SASL_AUTHENTICATE: "part of the login",
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: "for brokers: tests/conformance/test_share_states.py",
+    ApiKey.READ_SHARE_GROUP_STATE: "for brokers, likewise",
+    ApiKey.WRITE_SHARE_GROUP_STATE: "for brokers, likewise",
+    ApiKey.DELETE_SHARE_GROUP_STATE: "for brokers, likewise",
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "for brokers, likewise",
 }
-"""The APIs that check no ACLs, and why."""
+"""The APIs that are not in the matrix, and why."""
 
 BOGUS_PRODUCER = {"producerId": 999_999_999, "producerEpoch": 0}
 TOPIC, BROKER, GROUP = 2, 4, 32

@@ -42,8 +42,8 @@ def test_records_of_transactions_are_read_with_their_producer_and_with_the_marke
     assert list(log.read_all()) == [
         [
             LoggedRecords([(b"a", b"1")], 7),
-            LoggedRecords([(b"b", b"2")]),
-            LoggedRecords([(b"c", b"3")], 8),
+            LoggedRecords([(b"b", b"2")], base_offset=1),
+            LoggedRecords([(b"c", b"3")], 8, base_offset=2),
             LoggedMarker(7, True),
             LoggedMarker(8, False),
         ]

@@ -26,6 +26,7 @@ from pyk.reference_broker.config.log_config import (
     MAX_INT64,
     TIMESTAMP_TYPES,
 )
+from pyk.reference_broker.config.share_config import ShareConfig
 from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
@@ -35,7 +36,7 @@ _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
 @slotted.frozen(kw_only=True)
-class BrokerConfig:
+class BrokerConfig(ShareConfig):
     """The effective configuration of one broker."""
 
     # The node

@@ -56,6 +56,8 @@ class Decision:
     records only let a successor catch up. ``actions`` begin when the records are committed.
     Records with a ``producer`` belong to its transaction: the shard replays them as pending, and
     they count when the transaction's marker says so.
+    ``drops_before`` is an offset: the records before it count no more, and are removed from the log
+    once those of the decision are committed.
     """
 
     records: Sequence[ShardRecord] = ()
@@ -64,6 +66,7 @@ class Decision:
     is_atomic: bool = True
     actions: Sequence[Action] = ()
     producer: TransactionalProducer | None = None
+    drops_before: int = 0
 
 
 NOTHING = Decision()

@@ -71,6 +71,14 @@ class TransactionalShard(Protocol):
         """Apply the pending records of a producer, or drop them, and do nothing else."""
 
 
+@runtime_checkable
+class IncrementalShard(Protocol):
+    """The method of a shard whose records add up: each counts, not only the last of its key."""
+
+    def replay_at(self, record: Any, offset: int) -> None:
+        """Do what ``replay`` does, with a record that is not before ``offset`` in the log."""
+
+
 S = TypeVar("S", bound=Shard)
 
 
@@ -82,6 +90,7 @@ class _Written:
     records: Sequence[ShardRecord]
     when_written: Callable[[ErrorCode], object]
     actions: Sequence[Action] = ()
+    drops_before: int = 0
 
 
 def _ignore(_: object) -> None:
@@ -129,11 +138,28 @@ class ShardRuntime(Generic[S]):
         self._is_unloaded = False
         self._timers = ShardTimers(name, timers, moment, self.carry_out)
         self._shard = new_shard(self._timers)
+        shard: object = self._shard
+        self._incremental = shard if isinstance(shard, IncrementalShard) else None
 
     # -- the life of a shard -----------------------------------------------------------------------
 
     def load(self) -> Iterator[int]:
         """Replay the log; yield now and then how many records were read, so that others can run."""
+        yield from self._load_latest() if self._incremental is None else self._load_all()
+        for decision in self._shard.loaded(self._moment()):
+            self.carry_out(decision)
+
+    def _load_all(self) -> Iterator[int]:
+        count = 0
+        for entries in self._log.read_all():
+            for entry in entries:
+                if isinstance(entry, LoggedRecords):
+                    count += len(entry.records)
+                    for offset, (key, value) in enumerate(entry.records, entry.base_offset):
+                        self._replay_logged(key, value, NO_PRODUCER_ID, offset)
+            yield count
+
+    def _load_latest(self) -> Iterator[int]:
         count = 0
         latest = LatestRecords()
         for entries in self._log.read_all():
@@ -145,26 +171,28 @@ class ShardRuntime(Generic[S]):
             yield count
         for _, producer_id, key, value in latest:
             self._replay_logged(key, value, producer_id)
-        for decision in self._shard.loaded(self._moment()):
-            self.carry_out(decision)
 
     def _replay_those_without_key(self, records: Sequence[KeyValue]) -> None:
         for key, value in records:
             if key is None:
                 self._replay_logged(key, value, NO_PRODUCER_ID)
 
-    def _replay_logged(self, key: bytes | None, value: bytes | None, producer_id: int) -> None:
+    def _replay_logged(
+        self, key: bytes | None, value: bytes | None, producer_id: int, offset: int = 0
+    ) -> None:
         try:
             record = self._shard.decode(key, value)
         except ProtocolError as error:
             # A type or version of a newer broker: after a downgrade Kafka skips these, too.
             log.warning("Skipped a record of %s while loading: %s", self._name, error)
             return
-        self._replay(record, producer_id)
+        self._replay(record, producer_id, offset)
         self._publish((record,))
 
-    def _replay(self, record: ShardRecord, producer_id: int) -> None:
-        if producer_id == NO_PRODUCER_ID:
+    def _replay(self, record: ShardRecord, producer_id: int, offset: int) -> None:
+        if self._incremental is not None:
+            self._incremental.replay_at(record, offset)
+        elif producer_id == NO_PRODUCER_ID:
             self._shard.replay(record)
         else:
             self._transactional_shard.replay_pending(record, producer_id)
@@ -266,19 +294,28 @@ class ShardRuntime(Generic[S]):
         batches = list(in_batches(decision.records, max_bytes))
         if not batches:
             end_offset = self._log.end_offset
-            self._waiting.append(_Written(end_offset, (), when_written, decision.actions))
+            self._waiting.append(
+                _Written(end_offset, (), when_written, decision.actions, decision.drops_before)
+            )
         for number, batch in enumerate(batches, 1):
             key_values = [(key, value) for _, key, value in batch]
             next_offset = self._log.append(key_values, self._moment().time_ms, producer)
             records = [record for record, _, _ in batch]
             if decision.replays:
-                for record in records:
-                    self._replay(record, producer_id)
+                for offset, record in enumerate(records, next_offset - len(records)):
+                    self._replay(record, producer_id, offset)
             if number < len(batches):
                 self._waiting.append(_Written(next_offset, records, _ignore))
             else:
-                written = _Written(next_offset, records, when_written, decision.actions)
-                self._waiting.append(written)
+                self._waiting.append(
+                    _Written(
+                        next_offset,
+                        records,
+                        when_written,
+                        decision.actions,
+                        decision.drops_before,
+                    )
+                )
 
     def transaction_ended(self, producer_id: int, *, is_commit: bool) -> None:
         """Replay a marker that the partition has appended to the log.
@@ -299,9 +336,17 @@ class ShardRuntime(Generic[S]):
             written.when_written(ErrorCode.NONE)
             for action in written.actions:
                 self._begin(action)
+            if written.drops_before:
+                self._drop_before(written.drops_before)
         failure = self._log.failure
         if failure is not None:
             self._fail_waiting(self._write_error(failure))
+
+    def _drop_before(self, offset: int) -> None:
+        try:
+            self._log.drop_before(offset)
+        except ApiError as error:
+            log.warning("Could not remove old records of %s: %s", self._name, error)
 
     def _fail_waiting(self, error: ErrorCode) -> None:
         while self._waiting:

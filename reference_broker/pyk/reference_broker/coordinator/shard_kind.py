@@ -75,6 +75,10 @@ def _no_actions(_: BrokerEnvironment) -> Act:
     return nobody_acts
 
 
+def _any_key(_: str) -> bool:
+    return True
+
+
 @slotted.frozen(kw_only=True)
 class ShardKind:
     """One internal topic and what runs over its partitions.
@@ -94,3 +98,5 @@ class ShardKind:
     """The error code for clients when records could not be written."""
     new_act: Callable[[BrokerEnvironment], Act] = _no_actions
     """Makes the function that carries out the actions of these shards, when there is one."""
+    is_key: Callable[[str], bool] = _any_key
+    """Returns whether a text can be a key of this kind."""

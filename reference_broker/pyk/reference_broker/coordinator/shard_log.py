@@ -28,6 +28,8 @@ class LoggedRecords:
     records: list[KeyValue]
     producer_id: int = NO_PRODUCER_ID
     """The producer whose transaction they belong to."""
+    base_offset: int = 0
+    """The offset of the first; the others may have gaps before them where the log is compacted."""
 
 
 @slotted.frozen
@@ -75,6 +77,9 @@ class ShardLog(Protocol):
     @property
     def failure(self) -> ErrorCode | None:
         """Return why the high watermark will never move again, None if it may."""
+
+    def drop_before(self, offset: int) -> None:
+        """Remove the records before an offset; raise :class:`ApiError`."""
 
     def read_all(self) -> Iterator[list[LogEntry]]:
         """Yield the records and markers of the log in their order, some at a time."""

@@ -12,12 +12,14 @@ from pyk.protocol.messages.find_coordinator import (
 )
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.shards import Shards, partition_for
+from pyk.reference_broker.coordinator.share.kind import SHARE_KEY_TYPE
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.topic_creation import TopicCreator
 
 from .context import RequestContext
 
 FIRST_VERSION_IN_BATCHES = 4
+FIRST_VERSION_OF_SHARE_GROUPS = 6
 
 
 class CoordinatorServices(Protocol):
@@ -67,8 +69,11 @@ def _coordinator(
 ) -> Coordinator:
     kind = services.shards.kind_of_keys(key_type)
     if kind is None:
-        message = "This broker coordinates consumer groups and transactions only."
+        message = "This broker coordinates groups, transactions and share partitions only."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
+    is_too_old = key_type == SHARE_KEY_TYPE and context.version < FIRST_VERSION_OF_SHARE_GROUPS
+    if is_too_old or not kind.is_key(key):
+        return _not_found(key, ErrorCode.INVALID_REQUEST)
     topic = services.image.topics.get(kind.topic)
     if topic is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -63,6 +63,18 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.OFFSET_DELETE: _shape(
         "topics name partitions partition_index", "topics name partitions partition_index"
     ),
+    **{
+        api_key: _shape(
+            "topics topic_id partitions partition", "results topic_id partitions partition"
+        )
+        for api_key in (
+            ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+            ApiKey.READ_SHARE_GROUP_STATE,
+            ApiKey.WRITE_SHARE_GROUP_STATE,
+            ApiKey.DELETE_SHARE_GROUP_STATE,
+            ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        )
+    },
 }
 
 
@@ -70,14 +82,14 @@ def error_partitions(api_key: ApiKey, request: Any, code: ErrorCode) -> Message:
     """Return a response that gives every partition of ``request`` the error."""
     shape = SHAPES[api_key]
     response = response_class(api_key)()
-    topic_class = _element(response, shape.response.topics)
+    topic_class = element_class(response, shape.response.topics)
     topics: list[Struct] = getattr(response, shape.response.topics)
     for topic in getattr(request, shape.request.topics):
         answered = topic_class()
         setattr(answered, shape.response.name, getattr(topic, shape.request.name))
         if hasattr(answered, "topic_id"):
             answered.topic_id = topic.topic_id
-        partition_class = _element(answered, shape.response.partitions)
+        partition_class = element_class(answered, shape.response.partitions)
         for partition in getattr(topic, shape.request.partitions):
             refused = partition_class(error_code=code)
             setattr(refused, shape.response.number, getattr(partition, shape.request.number))
@@ -117,7 +129,8 @@ def partition_number(api_key: ApiKey, partition: Any) -> int:
 
 def topic_name(api_key: ApiKey, topic: Any) -> str:
     """Return the name of a topic in a request, empty where it goes by its id."""
-    return str(getattr(topic, SHAPES[api_key].request.name))
+    name = getattr(topic, SHAPES[api_key].request.name)
+    return name if isinstance(name, str) else ""
 
 
 def split(api_key: ApiKey, request: Any, is_wanted: Callable[[Any, Any], bool]) -> tuple[Any, Any]:
@@ -149,7 +162,8 @@ def merge(api_key: ApiKey, response: Any, more: Any) -> None:
     getattr(response, name).extend(getattr(more, name))
 
 
-def _element(struct: Struct, name: str) -> Callable[..., Any]:
+def element_class(struct: Struct, name: str) -> Callable[..., Any]:
+    """Return the class of the structs in an array of a message."""
     field = next(field for field in struct.fields if field.name == name)
     element: Callable[..., Any] = field.kind.of.struct  # type: ignore[attr-defined]
     return element

@@ -84,6 +84,13 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _api("0-1", "consumer_groups.consumer_group_heartbeat"),
     ApiKey.CONSUMER_GROUP_DESCRIBE: _api("0-1", "consumer_groups.consumer_group_describe"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: _api("0", "share_states.initialize_share_group_state"),
+    ApiKey.READ_SHARE_GROUP_STATE: _api("0", "share_states.read_share_group_state"),
+    ApiKey.WRITE_SHARE_GROUP_STATE: _api("0-1", "share_states.write_share_group_state"),
+    ApiKey.DELETE_SHARE_GROUP_STATE: _api("0", "share_states.delete_share_group_state"),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _api(
+        "0-1", "share_states.read_share_group_state_summary"
+    ),
 }
 
 SERVED = {key: api.versions for key, api in APIS.items()}

@@ -82,6 +82,12 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
             "groups_names", "results", lambda call, group: group_refusal(call, DELETE, group)
         )
     ),
+    # The state of share groups
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
+    ApiKey.READ_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
+    ApiKey.WRITE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
+    ApiKey.DELETE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _needs(on_cluster(CLUSTER_ACTION)),
     # Producers and transactions
     ApiKey.INIT_PRODUCER_ID: _needs(conditions.init_producer),
     ApiKey.ADD_PARTITIONS_TO_TXN: _needs(
