@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .handlers.fetch_session import FetchSessions
     from .quotas.client_quotas import ClientQuotas
     from .security.authorizer import Authorizer
+    from .share_persister import SharePersister
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,21 @@ class BrokerServices:
         return FetchSessions(
             self.configs.broker.max_incremental_fetch_session_cache_slots,
             self._new_session_id,
+        )
+
+    @cached_property
+    def share_persister(self) -> SharePersister:
+        """The way to the coordinators of share groups' state."""
+        from .coordinator.shard_kind import BrokerEnvironment
+        from .share_persister import SharePersister
+
+        return SharePersister(
+            BrokerEnvironment(
+                channels=self.channels,
+                image=self.image,
+                timers=self.waiting.timers,
+                moment=self.moment,
+            )
         )
 
     @cached_property
