@@ -2,152 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import UUID
 
 import pytest
 import pytest_asyncio
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    DescribedGroup,
-)
-from pyk.protocol.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    TopicPartitions,
-)
 from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from pyk.protocol.messages.list_groups import ListGroupsRequest
-from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from pyk.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from pyk.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from pyk.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
-from support.broker_requests import coordinator_of
-from support.brokers import Kafka, make_topic
-from support.raw_client import RawClient
+from support.brokers import Kafka
+from support.raw_groups import MEMBER, Coordinator, coordinator_of_group, error_of, told
 
 E = ErrorCode
-Partitions = list[int]
-MEMBER: dict[str, Any] = {"rebalance_timeout_ms": 60_000}
-
-
-class Coordinator:
-    """The coordinator of one group, asked about one topic of four partitions."""
-
-    def __init__(self, client: RawClient, group: str, topic: str, topic_id: UUID) -> None:
-        self.client = client
-        self.group = group
-        self.topic = topic
-        self.topic_id = topic_id
-
-    async def beat(
-        self, member_id: str, epoch: int, owned: Partitions | None = None, **more: Any
-    ) -> Any:
-        topics = None
-        if owned is not None:
-            topics = [TopicPartitions(topic_id=self.topic_id, partitions=owned)] if owned else []
-        request = ConsumerGroupHeartbeatRequest(
-            **{
-                "group_id": self.group,
-                "member_id": member_id,
-                "member_epoch": epoch,
-                "topic_partitions": topics,
-                **more,
-            }
-        )
-        return await self.client.ask(request, 1)
-
-    async def join(self, member_id: str, **more: Any) -> Any:
-        subscription = {"subscribed_topic_names": [self.topic]}
-        return await self.beat(member_id, 0, [], **{**MEMBER, **subscription, **more})
-
-    async def assigned(self, member_id: str, epoch: int, owned: Partitions | None = None) -> Any:
-        """Send heartbeats until one tells of an assignment; return that answer."""
-        async with asyncio.timeout(20):
-            while (answer := await self.beat(member_id, epoch, owned)).assignment is None:
-                assert not answer.error_code, answer
-                await asyncio.sleep(0.05)
-        return answer
-
-    async def describe(self, group: str | None = None) -> DescribedGroup:
-        request = ConsumerGroupDescribeRequest(group_ids=[self.group if group is None else group])
-        (described,) = (await self.client.ask(request, 1)).groups
-        found: DescribedGroup = described
-        return found
-
-    async def see_topic(self) -> None:
-        """Wait until the coordinator assigns the new topic, and leave no trace of the group."""
-        async with asyncio.timeout(20):
-            while not told(await self.join("probe")):
-                await self.beat("probe", -1)
-                await asyncio.sleep(0.05)
-        await self.beat("probe", -1)
-        await self.client.ask(DeleteGroupsRequest(groups_names=[self.group]), 2)
-
-    async def commit(
-        self, member_id: str, epoch: int, *, partition: int = 0, version: int = 9
-    ) -> E:
-        committed = OffsetCommitRequestPartition(partition_index=partition, committed_offset=5)
-        request = OffsetCommitRequest(
-            group_id=self.group,
-            member_id=member_id,
-            generation_id_or_member_epoch=epoch,
-            topics=[OffsetCommitRequestTopic(name=self.topic, partitions=[committed])],
-        )
-        (topic,) = (await self.client.ask(request, version)).topics
-        return E(topic.partitions[0].error_code)
-
-    async def fetch(self, member_id: str | None, epoch: int) -> E:
-        group = OffsetFetchRequestGroup(
-            group_id=self.group,
-            member_id=member_id,
-            member_epoch=epoch,
-            topics=[OffsetFetchRequestTopics(name=self.topic, partition_indexes=[0])],
-        )
-        (found,) = (await self.client.ask(OffsetFetchRequest(groups=[group]), 9)).groups
-        return E(found.error_code)
 
 
 @pytest_asyncio.fixture
 async def coordinator(kafka: Kafka, group: str) -> AsyncIterator[Coordinator]:
-    topic = await asyncio.to_thread(make_topic, kafka, "assigned", partitions=4)
-    async with RawClient(kafka.bootstrap) as node_0:
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
-        (metadata,) = (await node_0.ask(asked, 12)).topics
-        address = await coordinator_of(node_0, group)
-    async with RawClient(address) as client:
-        found = Coordinator(client, group, topic, metadata.topic_id)
-        await found.see_topic()
+    async with coordinator_of_group(kafka, group) as found:
         yield found
-
-
-def told(answer: Any) -> Partitions:
-    """Return the partitions of the topic in an answer's assignment, none if it has none."""
-    if answer.assignment is None:
-        return []
-    return [n for topic in answer.assignment.topic_partitions for n in sorted(topic.partitions)]
-
-
-def error_of(answer: Any) -> tuple[E, str | None]:
-    return E(answer.error_code), answer.error_message
 
 
 INVALID: dict[str, dict[str, Any]] = {

@@ -44,8 +44,8 @@ class ReferenceBroker:
     nodes = 1
     min_insync_replicas = 1
 
-    def __init__(self, folder: Path) -> None:
-        self._cluster = Cluster(data_dir=folder)
+    def __init__(self, folder: Path, config: dict[str, str] | None = None) -> None:
+        self._cluster = Cluster(data_dir=folder, config=config)
 
     def __enter__(self) -> ReferenceBroker:
         self._cluster.__enter__()
@@ -69,9 +69,9 @@ class ReferenceBroker:
 class RealKafka:
     """Apache Kafka, with a proxy in front of the second listener of each node."""
 
-    def __init__(self, nodes: int = 1) -> None:
+    def __init__(self, nodes: int = 1, config: dict[str, str] | None = None) -> None:
         self.nodes = nodes
-        self._kafka = ApacheKafkaCluster(nodes)
+        self._kafka = ApacheKafkaCluster(nodes, config=config)
         self.min_insync_replicas = self._kafka.min_insync_replicas
         to_lose: list[ApiKey] = []
         self._proxies = [

@@ -37,8 +37,15 @@ class ConsumerGroups(Groups):
     Targets are assigned at once unless ``assignment_interval_ms`` says otherwise.
     """
 
-    def __init__(self, log: Any = None, *, retention_ms: int = 1 << 40, **config: Any) -> None:
-        super().__init__(log, retention_ms=retention_ms)
+    def __init__(
+        self,
+        log: Any = None,
+        *,
+        retention_ms: int = 1 << 40,
+        max_size_of_classic_groups: int = 1 << 30,
+        **config: Any,
+    ) -> None:
+        super().__init__(log, retention_ms=retention_ms, max_size=max_size_of_classic_groups)
         self.consumer_config = ConsumerGroupConfig(**{"assignment_interval_ms": 0, **config})
         self._topics: dict[str, UUID] = {}
 

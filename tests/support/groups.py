@@ -8,7 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from pyk.protocol.messages.consumer_protocol import (
+    ConsumerProtocolSubscription,
+    TopicPartition,
+)
+from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.join_group import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -209,6 +213,7 @@ class Groups(ShardTime):
         session_s: float = 10,
         rebalance_s: float = 60,
         client_id: str = "app",
+        metadata: bytes | None = None,
     ) -> Waiting:
         deferred: Deferred[JoinGroupResponse] = Deferred()
         waiting = Waiting(deferred)
@@ -218,14 +223,14 @@ class Groups(ShardTime):
             group_instance_id=instance,
             protocol_type="consumer",
             protocols=[
-                JoinGroupRequestProtocol(name=name, metadata=subscription(topics))
+                JoinGroupRequestProtocol(name=name, metadata=metadata or subscription(topics))
                 for name in protocols
             ],
             session_timeout_ms=int(session_s * 1000),
             rebalance_timeout_ms=int(rebalance_s * 1000),
         )
         self.runtime.tell(
-            lambda shard, moment: shard.membership.join(
+            lambda shard, moment: shard.classic_protocol.join(
                 Join(
                     request=request,
                     deferred=deferred,
@@ -238,6 +243,12 @@ class Groups(ShardTime):
             )
         )
         return waiting
+
+    def join_owning(self, member_id: str, partitions: list[int]) -> Waiting:
+        """Join as a cooperative member that has partitions of the topic ``orders``."""
+        owned = [TopicPartition(topic="orders", partitions=partitions)] if partitions else []
+        metadata = ConsumerProtocolSubscription(topics=["orders"], owned_partitions=owned)
+        return self.join(member_id, metadata=encode_versioned(metadata, 3))
 
     def join_dynamic(self, **more: Any) -> tuple[str, Waiting]:
         """Join as a new member does: ask for an id, come back with it."""
@@ -263,20 +274,31 @@ class Groups(ShardTime):
             ],
             **more,
         )
-        self.runtime.tell(lambda shard, moment: shard.membership.sync(request, deferred, moment))
+        self.runtime.tell(
+            lambda shard, moment: shard.classic_protocol.sync(request, deferred, moment)
+        )
         return waiting
 
     def heartbeat(
         self, member_id: str, generation: int, *, instance: str | None = None
     ) -> ErrorCode:
-        return self.shard.membership.heartbeat(
-            GROUP, member_id, instance, generation, self.moment()
+        request = HeartbeatRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            group_instance_id=instance,
+            generation_id=generation,
         )
+        beat = self.runtime.ask(
+            lambda shard, moment: shard.classic_protocol.heartbeat(request, moment),
+            lambda code: code,
+        )
+        code: ErrorCode = Waiting(beat).response
+        return code
 
     def leave(self, *leavers: tuple[str, str | None]) -> list[ErrorCode]:
         waiting = Waiting(
             self.runtime.ask(
-                lambda shard, moment: shard.leave_group(GROUP, list(leavers), moment),
+                lambda shard, moment: shard.classic_protocol.leave(GROUP, list(leavers), moment),
                 lambda code: [code],
             )
         )

@@ -398,6 +398,11 @@ class BrokerConfig(ShareConfig):
     group_consumer_max_size: int = integer(
         (1 << 31) - 1, minimum=1, doc="How many members one consumer group may have."
     )
+    group_consumer_migration_policy: str = string(
+        "bidirectional",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
+        doc="How a group with members may change between the classic and the consumer protocol.",
+    )
     group_consumer_min_assignment_interval_ms: int = integer(
         0, minimum=0, doc="The shortest assignment interval a consumer group may have."
     )

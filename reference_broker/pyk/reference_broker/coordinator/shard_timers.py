@@ -32,6 +32,10 @@ class ShardTimers:
         self._keys.add(key)
         self._timers.schedule((self._name, key), deadline, lambda _: self._expire(key, event))
 
+    def has(self, key: tuple[str, ...]) -> bool:
+        """Return whether something is scheduled under ``key``."""
+        return key in self._keys
+
     def cancel(self, key: tuple[str, ...]) -> None:
         """Forget what is scheduled under ``key``."""
         self._keys.discard(key)

@@ -12,13 +12,10 @@ from pyk.protocol.messages.leave_group import (
     MemberResponse,
 )
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.group.member import join_error
 from pyk.reference_broker.coordinator.group.membership import Join
-from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
-from pyk.runtime.timers import Moment
 
 from .ask_group import GroupServices, ask_group, find_group
 from .context import RequestContext
@@ -46,7 +43,7 @@ def join_group(
     except ApiError as error:
         return for_version(join_error(error.code, request.member_id))
     runtime.tell(
-        lambda shard, moment: shard.membership.join(
+        lambda shard, moment: shard.classic_protocol.join(
             Join(
                 request=request,
                 deferred=deferred,
@@ -73,7 +70,7 @@ def sync_group(
         runtime = find_group(services, _not_empty(request.group_id))
     except ApiError as error:
         return SyncGroupResponse(error_code=error.code)
-    runtime.tell(lambda shard, moment: shard.membership.sync(request, deferred, moment))
+    runtime.tell(lambda shard, moment: shard.classic_protocol.sync(request, deferred, moment))
     return deferred
 
 
@@ -84,22 +81,16 @@ def heartbeat(
     if not request.group_id:
         return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
 
-    def beat(shard: GroupShard, moment: Moment) -> tuple[ErrorCode, Decision]:
-        code = shard.membership.heartbeat(
-            request.group_id,
-            request.member_id,
-            request.group_instance_id,
-            request.generation_id,
-            moment,
-        )
-        return code, NOTHING
-
     def respond(code: ErrorCode) -> HeartbeatResponse:
         # While groups are loaded no session expires, so the member may go on.
         is_loading = code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else code)
 
-    return ask_group(services, request.group_id, beat).then(respond)
+    return ask_group(
+        services,
+        request.group_id,
+        lambda shard, moment: shard.classic_protocol.heartbeat(request, moment),
+    ).then(respond)
 
 
 def leave_group(
@@ -131,7 +122,7 @@ def leave_group(
     return ask_group(
         services,
         request.group_id,
-        lambda shard, moment: shard.leave_group(request.group_id, leavers, moment),
+        lambda shard, moment: shard.classic_protocol.leave(request.group_id, leavers, moment),
     ).then(respond)
 
 

@@ -12,6 +12,7 @@ from pyk.protocol.messages.share_group_records import (
     ShareGroupMetadataValue,
 )
 from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.coordinator.group.consumer.migration import MigrationPolicy
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 from support.consumer_members import ConsumerGroups, configured, error_of
@@ -486,12 +487,15 @@ def test_an_empty_group_changes_its_type_and_keeps_its_offsets(groups: ConsumerG
         groups.describe()
 
 
-def test_a_group_with_members_keeps_its_type(groups: ConsumerGroups) -> None:
+def test_a_group_with_members_keeps_its_type_without_migration(
+    groups: ConsumerGroups,
+) -> None:
+    configured(groups, migration_policy=MigrationPolicy.DISABLED)
     groups.stable()
 
     assert error_of(groups.join_as("a", "orders")) is ErrorCode.GROUP_ID_NOT_FOUND
 
-    others = ConsumerGroups()
+    others = ConsumerGroups(migration_policy=MigrationPolicy.DISABLED)
     others.create("orders", 1)
     others.join_as("a", "orders")
     assert others.join().error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

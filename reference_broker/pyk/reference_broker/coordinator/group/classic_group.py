@@ -151,6 +151,12 @@ class ClassicGroup:
             self.leader_id = new_member_id
         return member
 
+    def refuse_waiting(self, error: ErrorCode) -> None:
+        """Answer all members that wait for a phase to end with an error."""
+        for member in list(self.members.values()):
+            member.complete_join(join_error(error, member.member_id))
+            member.complete_sync(SyncGroupResponse(error_code=error))
+
     def check_member(self, member_id: str, group_instance_id: str | None) -> Member:
         """Return the member; raise if it is unknown, or was replaced under its instance id."""
         if group_instance_id is not None:

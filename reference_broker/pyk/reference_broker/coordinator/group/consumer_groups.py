@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,12 +13,16 @@ from pyk.reference_broker.controller.image import GROUP_RESOURCE, MetadataImage
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 
+from .classic_group import GroupState
 from .consumer.consumer_group import RECORD_KEYS, ConsumerGroup
 from .consumer.description import describe_consumer_group
 from .consumer.draft import Draft
 from .consumer.group_config import ConsumerGroupConfig
 from .consumer.topics import Topics
-from .groups import Group, consumer_group, is_unused, tombstones_of
+from .conversion import check_upgrade, upgrade_records
+from .groups import Group, consumer_group, tombstones_of
+
+log = logging.getLogger(__name__)
 
 
 class ConsumerGroups:
@@ -58,20 +63,19 @@ class ConsumerGroups:
         return (group for group in self._groups.values() if isinstance(group, ConsumerGroup))
 
     def draft_for_joining(self, group_id: str) -> Draft:
-        """Return the group that a member joins: a new one if there is none with members."""
+        """Return the group that a member joins: a new one, or what becomes of a classic one."""
         found = self._groups.get(group_id)
         if isinstance(found, ConsumerGroup):
             return Draft(found)
         group = ConsumerGroup(group_id=group_id)
         if found is None:
             return Draft(group)
-        if not is_unused(found):
-            raise ApiError(
-                ErrorCode.GROUP_ID_NOT_FOUND,
-                f"Cannot upgrade classic group {group_id} to consumer group because online "
-                "upgrade is disabled.",
-            )
-        return Draft(group, *tombstones_of(found))
+        draft = Draft(group, *tombstones_of(found))
+        if not found.is_in(GroupState.EMPTY):
+            check_upgrade(found, self.config_of(group_id))
+            draft.add(*upgrade_records(found, self.topics))
+            log.info("Classic group %r becomes a consumer group", group_id)
+        return draft
 
     # -- replay ----------------------------------------------------------------------------------
 

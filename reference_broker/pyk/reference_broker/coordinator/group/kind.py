@@ -56,6 +56,7 @@ def new_group_shard(environment: ShardEnvironment) -> GroupShard:
 
 def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
     from .consumer.group_config import ConsumerGroupConfig
+    from .consumer.migration import MigrationPolicy
 
     return ConsumerGroupConfig(
         session_timeout_ms=config.group_consumer_session_timeout_ms,
@@ -63,6 +64,7 @@ def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
         assignment_interval_ms=config.group_consumer_assignment_interval_ms,
         max_size=config.group_consumer_max_size,
         assignors=config.group_consumer_assignors,
+        migration_policy=MigrationPolicy(config.group_consumer_migration_policy),
     )
 
 

@@ -85,17 +85,22 @@ class GroupMembership:
         self._new_uuid = new_uuid
         self._rebalancer = Rebalancer(config, timers)
 
+    @property
+    def max_size(self) -> int:
+        """How many members a classic group may have."""
+        return self._config.max_size
+
+    def may_have_session(self, timeout_ms: int) -> bool:
+        """Return whether a member may ask for this session timeout."""
+        config = self._config
+        return config.min_session_timeout_ms <= timeout_ms <= config.max_session_timeout_ms
+
     # -- JoinGroup -------------------------------------------------------------------------------
 
     def join(self, join: Join) -> Decision:
         """Let a member join or rejoin; the response comes now, or when the join phase ends."""
         request = join.request
-        session_timeout_ms = request.session_timeout_ms
-        if (
-            not self._config.min_session_timeout_ms
-            <= session_timeout_ms
-            <= self._config.max_session_timeout_ms
-        ):
+        if not self.may_have_session(request.session_timeout_ms):
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         found = self._groups.get(request.group_id)
         if isinstance(found, ClassicGroup):
@@ -342,16 +347,22 @@ class GroupMembership:
     def unload(self) -> None:
         """Send all members elsewhere: this broker has stopped coordinating their groups."""
         for group in self._groups.values():
-            if not isinstance(group, ClassicGroup):
-                continue
-            for member in list(group.members.values()):
-                member.complete_join(join_error(ErrorCode.NOT_COORDINATOR, member.member_id))
-                if member.awaiting_sync is not None:
-                    refuse_sync(member.awaiting_sync, ErrorCode.NOT_COORDINATOR)
+            if isinstance(group, ClassicGroup):
+                group.refuse_waiting(ErrorCode.NOT_COORDINATOR)
+
+    def take_over(
+        self, group: ClassicGroup, rebalance_because: str | None, moment: Moment
+    ) -> Decision:
+        """Begin the sessions of a group that was a consumer group, and maybe a rebalance."""
+        decision = self._rebalancer.expect_heartbeats(group, moment)
+        if rebalance_because is None:
+            return decision
+        return self._rebalancer.prepare_rebalance(group, rebalance_because, moment)
 
     def group_deleted(self, group: ClassicGroup) -> None:
-        """Cancel all that is scheduled for a group that is gone."""
+        """Cancel all that is scheduled for a group that is gone, and let those that wait rejoin."""
         self._rebalancer.forget(group)
+        group.refuse_waiting(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def _update(member: Member, join: Join) -> None:

@@ -84,11 +84,10 @@ class OffsetRequests:
         group = self._groups.get(group_id)
         stale: OffsetResults = {}
         if isinstance(group, ConsumerGroup):
-            offsets, stale = _without_stale(
-                offsets,
-                check_commit_in_transaction(group, member_id, instance_id, generation_id),
-                ErrorCode.ILLEGAL_GENERATION,
-            )
+            check = check_commit_in_transaction(group, member_id, instance_id, generation_id)
+            offsets, found = _without_stale(offsets, check)
+            # The error that producers know.
+            stale = dict.fromkeys(found, ErrorCode.ILLEGAL_GENERATION)
         elif group is not None:
             check_transactional_commit(group, member_id, instance_id, generation_id)
         elif generation_id > NO_GENERATION:
@@ -122,16 +121,15 @@ class OffsetRequests:
 
 
 def _without_stale(
-    offsets: Iterable[OffsetToCommit],
-    check: CommitCheck,
-    error: ErrorCode = ErrorCode.STALE_MEMBER_EPOCH,
+    offsets: Iterable[OffsetToCommit], check: CommitCheck
 ) -> tuple[list[OffsetToCommit], OffsetResults]:
     """Return the offsets that a member may commit, and the errors of the others."""
     fresh: list[OffsetToCommit] = []
     stale: OffsetResults = {}
     for each in offsets:
-        if check(each.topic_id, each.partition):
-            fresh.append(each)
-        else:
+        error = check(each.topic_id, each.partition)
+        if error:
             stale[each.topic, each.partition] = error
+        else:
+            fresh.append(each)
     return fresh, stale

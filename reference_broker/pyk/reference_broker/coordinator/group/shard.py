@@ -27,7 +27,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup
-from .consumer.consumer_group import ConsumerGroup
+from .classic_protocol import ClassicProtocol
 from .consumer.group_config import ConsumerGroupConfig
 from .consumer.membership import ConsumerMembership
 from .consumer_groups import ConsumerGroups
@@ -58,25 +58,19 @@ class GroupShard:
     ) -> None:
         self.groups: dict[str, Group] = {}
         self.consumer_groups = ConsumerGroups(self.groups, consumer_config, image)
-        self.consumers = ConsumerMembership(self.consumer_groups, timers, new_uuid)
+        self.membership = GroupMembership(self.groups, group_config, timers, new_uuid)
+        self.consumers = ConsumerMembership(
+            self.groups, self.consumer_groups, self.membership, timers, new_uuid
+        )
+        self.classic_protocol = ClassicProtocol(
+            self.groups, self.membership, self.consumers.classic_requests, self.consumers
+        )
         self._timers = timers
         self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
-        self.membership = GroupMembership(self.groups, group_config, timers, new_uuid)
         self.offset_requests = OffsetRequests(self.groups, self.offsets, self.membership)
 
     # -- requests --------------------------------------------------------------------------------
-
-    def leave_group(
-        self, group_id: str, leavers: list[tuple[str, str | None]], moment: Moment
-    ) -> tuple[list[ErrorCode], Decision]:
-        """Let members (id, instance id) leave; return the result of each."""
-        group = self.groups.get(group_id)
-        if group is None:
-            return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Decision()
-        if isinstance(group, ConsumerGroup):
-            return self.consumers.leave_group(group, leavers, moment)
-        return self.membership.leave(group, leavers, moment)
 
     def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Decision]:
         """Delete empty groups with all their offsets."""

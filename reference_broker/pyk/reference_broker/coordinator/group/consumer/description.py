@@ -19,7 +19,7 @@ from .member import ConsumerMember
 from .target_assignment import assignor_of
 from .topics import Topics
 
-CONSUMER_MEMBER = 1
+CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 
 
 def describe_consumer_group(
@@ -56,7 +56,7 @@ def _described(member: ConsumerMember, target: Assignment, topics: Topics) -> Me
         subscribed_topic_regex=member.pattern,
         assignment=_named(held, topics),
         target_assignment=_named(target, topics),
-        member_type=CONSUMER_MEMBER,
+        member_type=CLASSIC_MEMBER if member.is_classic else CONSUMER_MEMBER,
     )
 
 

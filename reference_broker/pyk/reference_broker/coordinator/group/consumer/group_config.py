@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from pyk.runtime import slotted
 
+from .migration import MigrationPolicy
+
 
 @slotted.frozen(kw_only=True)
 class ConsumerGroupConfig:
@@ -17,6 +19,7 @@ class ConsumerGroupConfig:
     """How far apart two target assignments are at least."""
     max_size: int = 2_147_483_647
     assignors: tuple[str, ...] = ("uniform", "range")
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
     def of_group(self, own: Mapping[str, str]) -> ConsumerGroupConfig:
         """Return the configuration of a group with values of its own."""

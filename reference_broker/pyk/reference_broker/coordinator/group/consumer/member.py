@@ -45,7 +45,7 @@ class ConsumerMember:
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = None
     classic_metadata: ClassicMemberMetadata | None = None
-    """Set for a member that speaks the classic protocol, in the log of another broker."""
+    """What its JoinGroup said, of a member that speaks the classic protocol."""
 
     epoch: int = JOINING
     previous_epoch: int = JOINING
@@ -54,6 +54,11 @@ class ConsumerMember:
     assigned: PartitionEpochs = slotted.field(factory=dict)
     revoking: PartitionEpochs = slotted.field(factory=dict)
     """The partitions it has been told to give up."""
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the member speaks the classic protocol, with its epoch as the generation."""
+        return self.classic_metadata is not None
 
     def is_at(self, epoch: int) -> bool:
         """Return whether the member has all of the target of an epoch."""

@@ -9,11 +9,12 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 
 from .consumer_group import ConsumerGroup
+from .member import ConsumerMember
 
 FIRST_VERSION_WITH_MEMBER_EPOCH = 9
 
-CommitCheck = Callable[[UUID, int], bool]
-"""Returns whether a partition may be committed."""
+CommitCheck = Callable[[UUID, int], ErrorCode]
+"""Returns why a partition may not be committed, or NONE."""
 
 
 def check_commit(group: ConsumerGroup, member_id: str, epoch: int, *, version: int) -> CommitCheck:
@@ -23,8 +24,8 @@ def check_commit(group: ConsumerGroup, member_id: str, epoch: int, *, version: i
     """
     if epoch < 0 and group.is_empty:
         return _everything
-    group.member(member_id)
-    if version < FIRST_VERSION_WITH_MEMBER_EPOCH:
+    member = group.member(member_id)
+    if not member.is_classic and version < FIRST_VERSION_WITH_MEMBER_EPOCH:
         raise ApiError(
             ErrorCode.UNSUPPORTED_VERSION,
             "OffsetCommit version 9 or above must be used by members using the consumer group "
@@ -57,7 +58,7 @@ def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None
         return
     member = group.member(member_id)
     if epoch != member.epoch:
-        raise _stale(epoch, member.epoch)
+        raise _stale(member, epoch)
 
 
 def _check_of_member(group: ConsumerGroup, member_id: str, epoch: int) -> CommitCheck:
@@ -66,22 +67,28 @@ def _check_of_member(group: ConsumerGroup, member_id: str, epoch: int) -> Commit
     if epoch == member.epoch:
         return _everything
     if epoch > member.epoch:
-        raise _stale(epoch, member.epoch)
+        raise _stale(member, epoch)
 
-    def check(topic_id: UUID, partition: int) -> bool:
+    def check(topic_id: UUID, partition: int) -> ErrorCode:
         assigned = member.assignment_epoch(topic_id, partition)
-        return assigned is not None and assigned <= epoch
+        may_commit = assigned is not None and assigned <= epoch
+        return ErrorCode.NONE if may_commit else _stale_error(member)
 
     return check
 
 
-def _everything(topic_id: UUID, partition: int) -> bool:
-    return True
+def _everything(topic_id: UUID, partition: int) -> ErrorCode:
+    return ErrorCode.NONE
 
 
-def _stale(received: int, expected: int) -> ApiError:
+def _stale_error(member: ConsumerMember) -> ErrorCode:
+    """Return the error for a wrong epoch, which a classic member calls its generation."""
+    return ErrorCode.ILLEGAL_GENERATION if member.is_classic else ErrorCode.STALE_MEMBER_EPOCH
+
+
+def _stale(member: ConsumerMember, received: int) -> ApiError:
     return ApiError(
-        ErrorCode.STALE_MEMBER_EPOCH,
+        _stale_error(member),
         f"The received member epoch {received} does not match the expected member epoch "
-        f"{expected}.",
+        f"{member.epoch}.",
     )
