@@ -15,6 +15,7 @@ from pykcheck import Recorder
 from support.recorded_clients import RecordedConsumer
 from support.recorded_decisions import Decisions
 from support.recorded_transactions import TRANSACTION_TIMEOUT, TransactionalProducer
+from support.recorded_two_phases import NO_TIMEOUT
 
 from .blocking import InThreads
 
@@ -78,15 +79,26 @@ class Job:
         return RecordedConsumer(recorder, self.name, consumer, isolation=isolation, group=group)
 
     def transactional_producer(
-        self, recorder: Recorder, numbers: Iterator[int] | None = None
+        self,
+        recorder: Recorder,
+        numbers: Iterator[int] | None = None,
+        *,
+        is_two_phase: bool = False,
     ) -> TransactionalProducer:
+        """Return the next producer of the slot, by whose name it has its transactional id."""
+        timeout = NO_TIMEOUT if is_two_phase else TRANSACTION_TIMEOUT
+        options: dict[str, Any] = {"transaction_timeout_ms": round(timeout * 1000)}
+        if is_two_phase:
+            options = {"transaction_two_phase_commit_enable": True}
         # Calls that time out after seconds leave outcomes that the application does not know.
         producer = self.producer(
             transactional_id=self.slot,
-            transaction_timeout_ms=round(TRANSACTION_TIMEOUT * 1000),
             max_block_ms=self.random.choice((4_000, 60_000)),
+            **options,
         )
-        return TransactionalProducer(recorder, self.name, producer, self.slot, numbers)
+        return TransactionalProducer(
+            recorder, self.name, producer, self.slot, numbers, timeout=timeout
+        )
 
     def _client(self, awaited: Any, blocking: Any, options: dict[str, Any]) -> Any:
         if not self.is_blocking:

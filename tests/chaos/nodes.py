@@ -76,6 +76,8 @@ class ReferenceNode:
             folder / "broker",
             "--advertise",
             f"127.0.0.1:{self.proxy_port}",
+            "--config",
+            "transaction.two.phase.commit.enable=true",
             port=self.proxied_port,
             log=self._log,
         )

@@ -20,6 +20,7 @@ from support.recorded_transactions import (
     transform_some,
 )
 from support.recorded_transactions import TOPICS as STAGES
+from support.recorded_two_phases import keep_until_over
 
 from .job import Job
 
@@ -102,6 +103,23 @@ async def prepare(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
         await producer.close()
 
 
+async def keep(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
+    """Prepare transactions, complete what the process before has prepared, and die of some."""
+    numbers = count()
+
+    async def die(_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    await keep_until_over(
+        recorder,
+        lambda: job.transactional_producer(recorder, numbers, is_two_phase=True),
+        job.decisions,
+        job.random,
+        lambda: not is_over.is_set(),
+        die,
+    )
+
+
 async def complete(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
     """Complete what other processes have prepared."""
     decisions = job.decisions
@@ -118,5 +136,6 @@ ROLES = {
     "writer": append,
     "stage": transform,
     "preparer": prepare,
+    "keeper": keep,
     "completer": complete,
 }

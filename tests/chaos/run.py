@@ -35,6 +35,10 @@ SLOTS = (
 )
 
 
+# Transactions that the next producer keeps (KIP-939) are unknown to Apache Kafka 4.3.
+KEEPERS = {"reference": tuple(f"keeper-{number}" for number in range(2)), "apache": ()}
+
+
 class Chaos:
     """One run: :meth:`run` does it all, ``faults`` counts what went wrong by kind."""
 
@@ -57,7 +61,7 @@ class Chaos:
             self._create_topics(cluster.bootstrap)
             processes = Processes(self._folder, cluster.bootstrap, self._seed)
             stack.callback(processes.kill_all)
-            for slot in SLOTS:
+            for slot in (*SLOTS, *KEEPERS[self._broker]):
                 processes.start(slot)
             processes.wait_until_busy()
             faults = Faults(cluster, processes, Random(self._seed))
@@ -75,7 +79,7 @@ class Chaos:
             admin.create_topics(topics)
 
     def _end_well(self, bootstrap: str, processes: Processes) -> None:
-        processes.end(["producer", "writer", "preparer"])
+        processes.end(["producer", "writer", "preparer", "keeper"])
         with (self._folder / "auditor.jsonl").open("w", encoding="utf-8") as file:
             recorder = Recorder(time.monotonic, file=file)
             asyncio.run(catch_up(recorder, bootstrap))

@@ -70,6 +70,8 @@ class Nemesis:
         cluster: AsyncCluster,
         random: Random,
         apis: tuple[str, ...] = GROUP_APIS,
+        *,
+        transaction_versions: tuple[int, ...] = (0, 1, 2),
     ) -> None:
         self.counts: Counter[str] = Counter()
         """How often each kind of fault was ordered."""
@@ -77,6 +79,7 @@ class Nemesis:
         self._cluster = cluster
         self._random = random
         self._apis = apis
+        self._transaction_versions = transaction_versions
 
     async def run(self, seconds: float) -> None:
         """Let something go wrong every now and then; then all is well again."""
@@ -164,7 +167,7 @@ class Nemesis:
         await lead_again(broker, partition)
 
     async def _switch_the_transaction_version(self) -> None:
-        level = self._random.choice((0, 1, 2))
+        level = self._random.choice(self._transaction_versions)
         self.counts[f"transaction.version {level}"] += 1
         await finalize_transaction_version(self._cluster, level)
 

@@ -116,14 +116,17 @@ async def prepare_until_over(
     decisions: Decisions,
     random: Random,
     goes_on: Callable[[], bool],
+    *,
+    shares: bool = True,
 ) -> bool:
     """Prepare transactions, and complete them or wait until others have; return False to die.
 
-    It ends also after a transaction that others were to complete: if the version of transactions
-    is 1, only a new epoch keeps a late request of theirs out of the next transaction.
+    With ``shares``, others complete some of them. It ends also after a transaction that others were
+    to complete: if the version of transactions is 1, only a new epoch keeps a late request of
+    theirs out of the next transaction.
     """
     while goes_on() and not producer.is_over:
-        for_others = random.random() < 0.4
+        for_others = shares and random.random() < 0.4
         decision = await prepare_some(producer, decisions, random, for_others=for_others)
         if decision is None:
             await asyncio.sleep(SECONDS_AFTER_ERROR)

@@ -12,6 +12,7 @@ import contextlib
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AbstractContextManager
 from itertools import count
 from random import Random
 from typing import Any
@@ -43,14 +44,20 @@ class TransactionalProducer:
         producer: AsyncProducer[bytes, bytes],
         transactional_id: str,
         numbers: Iterator[int] | None = None,
+        *,
+        timeout: float = TRANSACTION_TIMEOUT,
     ) -> None:
-        """``numbers`` are those of its transactions: producers of one process share them."""
+        """``numbers`` are those of its transactions: producers of one process share them.
+
+        ``timeout`` is the one of its transactions, in seconds.
+        """
         self.sends = RecordedProducer(recorder, process, producer)
         self.producer = producer
         self.process = process
         self.is_over = False
+        self.transactional_id = transactional_id
         self._recorder = recorder
-        self._id = transactional_id
+        self._timeout = timeout
         self._numbers = count() if numbers is None else numbers
 
     def next_transaction(self) -> str:
@@ -60,11 +67,17 @@ class TransactionalProducer:
     async def start(self) -> bool:
         """Take over the transactional id; return whether that succeeded."""
         try:
-            with recording(self._recorder, self.process, "init", transactional_id=self._id):
+            with self.recording_init():
                 await self.producer.start()
         except KafkaError:
             self.is_over = True
         return not self.is_over
+
+    def recording_init(self) -> AbstractContextManager[None]:
+        """Record that the block takes over the transactional id."""
+        return recording(
+            self._recorder, self.process, "init", transactional_id=self.transactional_id
+        )
 
     async def begin(self, transaction: str) -> bool:
         try:
@@ -140,7 +153,7 @@ class TransactionalProducer:
 
     @contextlib.contextmanager
     def _recording_begin(self, transaction: str) -> Any:
-        fields = {"transactional_id": self._id, "timeout": TRANSACTION_TIMEOUT}
+        fields = {"transactional_id": self.transactional_id, "timeout": self._timeout}
         try:
             with recording(
                 self._recorder, self.process, "begin", transaction=transaction, **fields
