@@ -72,12 +72,14 @@ def run_on_terminal(*words: object, typed: str = "", env: Mapping[str, str] | No
     return Ran(code, out.decode().replace("\r\n", "\n"))
 
 
-def start(*words: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def start(
+    *words: object, env: Mapping[str, str] | None = None, stdout: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     """Start the command in a process with pipes."""
     return subprocess.Popen(
         [*PROGRAM, *map(str, words)],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         env=_environment(env),
     )

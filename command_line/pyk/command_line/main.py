@@ -25,8 +25,10 @@ COMMANDS = {
     "broker": "Run a broker for development and tests.",
     "cluster": "Show the cluster and its brokers.",
     "completion": "Print the completion of commands for a shell.",
+    "consume": "Print the records of a topic.",
     "decode": "Show bytes of the Kafka protocol as text.",
     "dump-log": "Show what the files of a log hold.",
+    "produce": "Send records to a topic.",
     "topic": "Create, list, describe, change and delete topics.",
 }
 

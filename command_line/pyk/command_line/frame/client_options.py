@@ -64,18 +64,18 @@ def client_options(
         of_profile = read_profiles().options_of(named)
     elif servers is None:
         servers = environment.get("PYK_BOOTSTRAP") or None
-    given = _merged(of_profile, properties, settings.options)
+    given = merged(of_profile, properties, settings.options)
     if servers is not None:
-        given = _merged(given, {"bootstrap_servers": servers})
+        given = merged(given, {"bootstrap_servers": servers})
     if "bootstrap_servers" not in _by_plain_name(given):
         profiles = read_profiles()
         if profiles.default is None:
             raise CommandError(_no_cluster(profiles), ExitCode.USAGE)
-        given = _merged(profiles.options_of(profiles.default), given)
+        given = merged(profiles.options_of(profiles.default), given)
     return given
 
 
-def _merged(*layers: Mapping[str, object]) -> dict[str, object]:
+def merged(*layers: Mapping[str, object]) -> dict[str, object]:
     """Return options of which the last wins, whether it is written with dots or without."""
     last: dict[str, tuple[str, object]] = {}
     for layer in layers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
-from pyk.command_line.frame.client_options import client_options
+from pyk.command_line.frame.client_options import client_options, merged
 from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.frame.profile_files import read_profiles, references
 from pyk.command_line.frame.settings import Settings
@@ -28,21 +28,22 @@ def admin(settings: Settings | None = None) -> Admin:
     return Admin.from_properties(options_for(AdminConfig, settings))
 
 
-def producer(settings: Settings | None = None, **defaults: object) -> Producer:
-    """Return a producer; ``defaults`` are options that the user may override."""
+def producer(
+    overrides: Mapping[str, object] | None = None, settings: Settings | None = None
+) -> Producer:
+    """Return a producer; ``overrides`` are options that the command needs."""
     from pyk.clients import Producer
 
-    return Producer.from_properties({**defaults, **options_for(ProducerConfig, settings)})
+    return Producer.from_properties(merged(options_for(ProducerConfig, settings), overrides or {}))
 
 
-def consumer(settings: Settings | None = None, **overrides: Any) -> Consumer[bytes, bytes]:
+def consumer(
+    overrides: Mapping[str, object] | None = None, settings: Settings | None = None
+) -> Consumer[Any, Any]:
     """Return a consumer; ``overrides`` are options that the command needs."""
     from pyk.clients import Consumer
 
-    options = options_for(ConsumerConfig, settings)
-    given = {name.replace("_", "."): value for name, value in overrides.items()}
-    kept = {name: one for name, one in options.items() if name.replace("_", ".") not in given}
-    return Consumer.from_properties({**kept, **given})
+    return Consumer.from_properties(merged(options_for(ConsumerConfig, settings), overrides or {}))
 
 
 def options_for(

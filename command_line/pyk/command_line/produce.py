@@ -1,0 +1,98 @@
+"""``pyk produce``: send records from lines, JSON, files or tables."""
+
+from __future__ import annotations
+
+import click
+
+from pyk.command_line.arguments import NameAndValue
+from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.records.escapes import unescape
+from pyk.command_line.records.outgoing import Additions, LineReader
+
+FORMATS = ("lines", "json", "whole", "parquet", "arrow")
+
+
+def _bytes(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes | None:
+    return None if value is None else unescape(value)
+
+
+@click.command(cls=ClusterCommand)
+@click.argument("topic")
+@click.argument("files", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--format",
+    "source",
+    type=click.Choice(FORMATS),
+    help="What the input holds: a record a line (the default), a JSON object a line, one record "
+    "(the whole file), or a table. The names *.jsonl, *.ndjson, *.parquet, *.arrow and *.feather "
+    "say it by themselves.",
+)
+@click.option("-K", "--key-separator", callback=_bytes, help="Between the key and the value.")
+@click.option(
+    "--header-separator",
+    callback=_bytes,
+    help="After the headers, NAME=VALUE,…, with which a line then begins.",
+)
+@click.option(
+    "-D", "--delimiter", callback=_bytes, default="\\n", show_default=True, help="Between records."
+)
+@click.option("-k", "--key", callback=_bytes, help="The key of records without one.")
+@click.option(
+    "-H",
+    "--header",
+    "headers",
+    type=NameAndValue(),
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A header of every record; may be repeated.",
+)
+@click.option("-p", "--partition", type=click.IntRange(0), help="The partition of all records.")
+@click.option(
+    "--null",
+    callback=_bytes,
+    metavar="TEXT",
+    help="Send null for keys and values that are TEXT; '' for empty ones.",
+)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records per second.")
+@click.option("-z", "--compression", help="none, gzip, snappy, lz4 or zstd.")
+@click.option("--acks", help="all (the default), 1 or 0.")
+def produce(
+    topic: str,
+    files: tuple[str, ...],
+    *,
+    source: str | None,
+    key_separator: bytes | None,
+    header_separator: bytes | None,
+    delimiter: bytes,
+    key: bytes | None,
+    headers: tuple[tuple[str, str], ...],
+    partition: int | None,
+    null: bytes | None,
+    rate: float | None,
+    compression: str | None,
+    acks: str | None,
+) -> None:
+    """Send records to TOPIC, from FILES or standard input: a record a line.
+
+    The command ends when all records are acknowledged, with status 1 if one is not. With --json it
+    prints the partition and the offset of each.
+    """
+    if not delimiter:
+        raise click.BadParameter("it must not be empty", param_hint="--delimiter")
+    options = {"compression_type": compression, "acks": acks}
+    from pyk.command_line.work.producing import produce_files
+
+    produce_files(
+        topic,
+        files or ("-",),
+        source,
+        delimiter=delimiter,
+        reader=LineReader(separator=key_separator, header_separator=header_separator, null=null),
+        additions=Additions(
+            key=key,
+            headers=tuple((name, value.encode()) for name, value in headers),
+            partition=partition,
+        ),
+        rate=rate,
+        options={name: value for name, value in options.items() if value is not None},
+    )

@@ -1,0 +1,1 @@
+"""Records as text: format strings, JSON, lines to send, filters. Pure."""

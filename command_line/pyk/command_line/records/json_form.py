@@ -1,0 +1,93 @@
+"""Records as JSON, and back. Pure.
+
+Text is a JSON string, null is null, and bytes that are not UTF-8 are ``{"base64": "…"}``. What is
+read may also be any other JSON value, which is sent as JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from pyk.command_line.records.outgoing import Header, OutgoingRecord
+from pyk.command_line.text import to_line
+
+if TYPE_CHECKING:
+    from pyk.clients import ConsumerRecord
+
+BASE64 = "base64"
+FIELDS = ("key", "value", "headers", "partition", "timestamp")
+WRITTEN_BY_PYK = {"topic", "offset", "timestampType"}
+"""Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
+
+
+def record_form(record: ConsumerRecord[bytes | None, bytes | None]) -> dict[str, Any]:
+    """Return the JSON form of a record."""
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "key": data_form(record.key),
+        "value": data_form(record.value),
+        "headers": [[name, data_form(value)] for name, value in record.headers],
+    }
+
+
+def data_form(data: bytes | None) -> Any:
+    """Return a key or a value for JSON."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {BASE64: base64.b64encode(data).decode()}
+
+
+def parse_record(line: bytes) -> OutgoingRecord:
+    """Return the record that a line of JSON is; raise ``ValueError`` that says what is wrong."""
+    try:
+        form = json.loads(line)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    if not isinstance(form, dict):
+        raise ValueError('a record must be a JSON object such as {"key": "a", "value": "b"}')
+    unknown = form.keys() - {*FIELDS, *WRITTEN_BY_PYK}
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is unknown; a record has {', '.join(FIELDS)}")
+    return OutgoingRecord(
+        key=_data(form.get("key")),
+        value=_data(form.get("value")),
+        headers=tuple(_headers(form.get("headers") or ())),
+        partition=_number(form, "partition"),
+        timestamp_ms=_number(form, "timestamp"),
+    )
+
+
+def _data(form: Any) -> bytes | None:
+    if form is None or isinstance(form, str):
+        return None if form is None else form.encode()
+    if isinstance(form, dict) and form.keys() == {BASE64}:
+        try:
+            return base64.b64decode(form[BASE64], validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            raise ValueError(f"{form[BASE64]!r} is not base64") from None
+    return to_line(form).encode()
+
+
+def _headers(form: Any) -> Iterable[Header]:
+    pairs = form.items() if isinstance(form, dict) else form
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError("headers must be an object, or a list of pairs of name and value")
+        yield pair[0], _data(pair[1])
+
+
+def _number(form: dict[str, Any], name: str) -> int | None:
+    number = form.get(name)
+    if number is None or (isinstance(number, int) and not isinstance(number, bool)):
+        return number
+    raise ValueError(f"{name} must be a number, not {number!r}")

@@ -1,0 +1,237 @@
+"""Send records from files, and wait until all are acknowledged."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import attrs
+import click
+
+from pyk.clients import (
+    Delivery,
+    KafkaError,
+    KafkaTimeoutError,
+    Producer,
+    SeveralErrors,
+    UnknownTopicOrPartitionError,
+)
+from pyk.clients.wording import counted
+from pyk.command_line.frame.connecting import producer
+from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.command_line.frame.failures import CommandError
+from pyk.command_line.frame.output import note, print_json, wants_json
+from pyk.command_line.records.json_form import parse_record
+from pyk.command_line.records.outgoing import Additions, LineReader, OutgoingRecord, Pace
+
+SUFFIXES = {
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+TABLES = ("parquet", "arrow")
+COLUMNS = ("key", "value", "headers", "partition", "timestamp")
+CHUNK = 1 << 20
+UNKNOWN_TOPIC_SECONDS = 10.0
+
+
+def produce_files(
+    topic: str,
+    files: tuple[str, ...],
+    source: str | None,
+    *,
+    delimiter: bytes,
+    reader: LineReader,
+    additions: Additions,
+    rate: float | None,
+    options: Mapping[str, object],
+) -> None:
+    """Send what files hold to a topic."""
+    with producer(options) as client:
+        _check_topic(client, topic)
+        sending = Sending(client, topic, rate, is_told=wants_json())
+        for name in files:
+            kind = source or SUFFIXES.get(Path(name).suffix, "lines")
+            if kind in TABLES:
+                sending.send_tables(_tables(name, kind), additions)
+                continue
+            for number, data in enumerate(_pieces(name, kind, delimiter), start=1):
+                sending.send(additions.to(_record(data, kind, reader, name, number)))
+        sending.finish()
+    if sys.stderr.isatty() and not wants_json():
+        note(f"{counted(sending.count, 'record')} sent to {topic}")
+
+
+@attrs.define
+class Sending:
+    """Sends records, and remembers those that are not acknowledged yet."""
+
+    client: Producer
+    topic: str
+    rate: float | None
+    is_told: bool
+    """Print where each record is."""
+    count: int = 0
+    _pace: Pace | None = None
+    _pending: deque[Delivery] = attrs.Factory(deque)
+
+    def send(self, record: OutgoingRecord) -> None:
+        """Send a record when it is due; raise the error of an earlier one."""
+        self._wait()
+        self._pending.append(
+            self.client.send(
+                self.topic,
+                record.value,
+                record.key,
+                partition=record.partition,
+                headers=list(record.headers) or None,
+                timestamp_ms=record.timestamp_ms,
+            )
+        )
+        self.count += 1
+        while self._pending and self._pending[0].done():
+            self._settle(self._pending.popleft())
+
+    def send_tables(self, tables: Iterator[Any], additions: Additions) -> None:
+        """Send Arrow tables with the columns of records."""
+        if additions != Additions():
+            raise click.UsageError("--key, --header and --partition do not go with tables")
+        for table in tables:
+            names = [name for name in COLUMNS if name in table.schema.names]
+            batch = self.client.send_batch(self.topic, table.select(names))
+            self.count += len(batch)
+            batch.result()
+            if self.is_told:
+                for delivery in batch:
+                    self._settle(delivery)
+
+    def finish(self) -> None:
+        """Wait until all records are acknowledged; raise if one is not."""
+        self.client.flush()
+        for delivery in self._pending:
+            self._settle(delivery)
+
+    def _settle(self, delivery: Delivery) -> None:
+        try:
+            done = delivery.result()
+        except KafkaError as error:
+            raise _lost(error) from error
+        if self.is_told:
+            print_json(
+                {
+                    "topic": done.topic,
+                    "partition": done.partition,
+                    "offset": done.offset,
+                    "timestamp": done.timestamp,
+                }
+            )
+
+    def _wait(self) -> None:
+        if self.rate is None:
+            return
+        if self._pace is None:
+            self._pace = Pace(self.rate, time.monotonic())
+        delay = self._pace.next_in(time.monotonic())
+        if delay > 0:
+            time.sleep(delay)
+
+
+def _lost(error: KafkaError) -> KafkaError:
+    """Return the first error of several records."""
+    return next(iter(error.errors.values())) if isinstance(error, SeveralErrors) else error
+
+
+def _check_topic(client: Producer, topic: str) -> None:
+    """Fail early where the topic does not exist and is not created by being used."""
+    try:
+        client.partitions_for(topic, timeout=UNKNOWN_TOPIC_SECONDS)
+    except KafkaTimeoutError as error:
+        if isinstance(error.__cause__, UnknownTopicOrPartitionError):
+            raise CommandError(
+                f"topic {topic!r} does not exist; create it with  pyk topic create {topic}"
+            ) from None
+        raise
+
+
+def _record(data: bytes, kind: str, reader: LineReader, name: str, number: int) -> OutgoingRecord:
+    try:
+        if kind == "whole":
+            return OutgoingRecord(value=data)
+        return parse_record(data) if kind == "json" else reader.read(data)
+    except ValueError as error:
+        where = "standard input" if name == "-" else name
+        raise CommandError(f"{where}, record {number}: {error}") from None
+
+
+def _pieces(name: str, kind: str, delimiter: bytes) -> Iterator[bytes]:
+    """Yield the bytes of each record of a file."""
+    with _open(name) as file:
+        if kind == "whole":
+            yield file.read()
+        elif delimiter == b"\n":
+            for line in file:
+                data = line.removesuffix(b"\n")
+                if kind != "json" or data.strip():
+                    yield data
+        else:
+            yield from _split(file, delimiter)
+
+
+def _split(file: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
+    rest = b""
+    while chunk := file.read(CHUNK):
+        *whole, rest = (rest + chunk).split(delimiter)
+        yield from whole
+    if rest:
+        yield rest
+
+
+def _open(name: str) -> Any:
+    if name != "-":
+        return open(name, "rb")
+    if sys.stdin.isatty():
+        note("Type records, one a line; Ctrl-D ends.")
+    return _Kept(sys.stdin.buffer)
+
+
+class _Kept:
+    """Standard input, which the end of a block does not close."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def __enter__(self) -> BinaryIO:
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _tables(name: str, kind: str) -> Iterator[Any]:
+    """Yield the tables of a file; they are read piece by piece."""
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        raise CommandError(
+            "tables need pyarrow; install it with  pip install 'pyk-kafka[arrow]'"
+        ) from None
+    try:
+        if kind == "parquet":
+            import pyarrow.parquet as pq
+
+            with closing(pq.ParquetFile(name)) as file:
+                for batch in file.iter_batches():
+                    yield pa.Table.from_batches([batch])
+            return
+        with pa.OSFile(name) as source, pa.ipc.open_file(source) as reader:
+            for index in range(reader.num_record_batches):
+                yield pa.Table.from_batches([reader.get_batch(index)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise CommandError(f"{name} is not a table in {kind}: {error}", ExitCode.FAILED) from None

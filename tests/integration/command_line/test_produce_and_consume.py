@@ -1,0 +1,301 @@
+"""``pyk produce`` and ``pyk consume`` from scripts and on a terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from pyk.clients import Admin, Consumer, Producer, TopicPartition
+from pyk.reference_broker import Cluster
+from support.pyk_command import Ran, run, run_on_terminal, start
+from support.real_time import IN_TIME, eventually
+
+
+class Command:
+    """The two commands on one topic."""
+
+    def __init__(self, kafka: Cluster, topic: str) -> None:
+        self.kafka, self.topic = kafka, topic
+
+    def produce(self, *words: object, stdin: str | bytes = b"") -> Ran:
+        return run("produce", self.topic, *words, "-b", self.kafka.bootstrap, stdin=stdin)
+
+    def consume(self, *words: object) -> Ran:
+        return run("consume", self.topic, *words, "-b", self.kafka.bootstrap)
+
+
+@pytest.fixture
+def command(kafka: Cluster, kafka_topic: str) -> Command:
+    return Command(kafka, kafka_topic)
+
+
+def test_a_line_is_a_record(command: Command) -> None:
+    sent = command.produce(stdin="one\ntwo\n\nlast")
+
+    assert sent == Ran(0, "")
+    assert command.consume().out == "one\ntwo\n\nlast\n"
+
+
+def test_lines_have_keys_headers_and_nulls(command: Command) -> None:
+    command.produce("-K", "\\t", "--null", "", "-H", "from=test", stdin="a\t1\nb\t\n")
+    command.produce("--header-separator", "|", "-k", "fixed", "-D", ";", stdin="x=1,y=2|one;|two;")
+
+    assert command.consume("-f", "%k=%s (%S) %h\\n").out.splitlines() == [
+        "a=1 (1) from=test",
+        "b= (-1) from=test",
+        "fixed=one (3) x=1,y=2",
+        "fixed=two (3) ",
+    ]
+
+
+def test_json_is_sent_as_it_was_printed(command: Command) -> None:
+    with Producer(command.kafka.bootstrap) as producer:
+        producer.send_and_wait(
+            command.topic, b"\xff", b"k", headers=[("h", b"1")], timestamp_ms=1_000
+        )
+    first = command.consume("--json")
+
+    command.produce("--format", "json", stdin=first.out)
+
+    (one, other) = command.consume("--json").json
+    assert one == {
+        "topic": command.topic, "partition": 0, "offset": 0, "timestamp": 1_000, "key": "k",
+        "value": {"base64": "/w=="}, "headers": [["h", "1"]],
+    }  # fmt: skip
+    assert other == {**one, "offset": 1}
+
+
+def test_json_tells_where_each_record_is(command: Command) -> None:
+    told = command.produce("--json", stdin="one\ntwo\n").json
+
+    assert [(one["topic"], one["partition"], one["offset"]) for one in told] == [
+        (command.topic, 0, 0),
+        (command.topic, 0, 1),
+    ]
+
+
+def test_files_are_sent_by_what_they_hold(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "b.jsonl").write_text('{"key": "k", "value": {"n": 3}}\n\n')
+    (tmp_path / "c.bin").write_bytes(b"all\nof it")
+
+    command.produce(tmp_path / "a.txt", tmp_path / "b.jsonl")
+    command.produce(tmp_path / "c.bin", "--format", "whole")
+
+    assert command.consume("--raw").out == 'onetwo{"n":3}all\nof it'
+
+
+def test_tables_are_written_and_sent(command: Command, tmp_path: Path) -> None:
+    command.produce("-K", ":", "-H", "h=1", stdin="a:1\nb:2\nc:3\n")
+
+    written = command.consume("--parquet", tmp_path / "x.parquet", "--grep", "[13]")
+    sent = command.produce(tmp_path / "x.parquet")
+
+    assert (written, sent) == (Ran(0, ""), Ran(0, ""))
+    assert command.consume("--from", 3, "-f", "%k%s%h ").out == "a1h=1 c3h=1 "
+
+
+def test_a_range_is_chosen_by_offsets_and_times(command: Command) -> None:
+    with Producer(command.kafka.bootstrap) as producer:
+        producer.send_batch(
+            command.topic,
+            [{"value": b"%d" % n, "timestamp_ms": 1_000_000 + n * 1_000} for n in range(6)],
+        ).result()
+
+    def chosen(*words: object) -> str:
+        return command.consume("-f", "%s", *words).out
+
+    assert chosen() == "012345"
+    assert chosen("--from", 2, "--until", 4) == "23"
+    assert chosen("--from", "-2") == "45"
+    assert chosen("--from", "@1003000") == "345"
+    assert chosen("--until", "@1003000") == "012"
+    assert chosen("--from", "latest") == ""
+    assert chosen("--from", "1970-01-01T00:16:45Z") == "5"
+    assert chosen("-n", 2) == "01"
+    assert chosen("-n", 0) == ""
+    assert chosen("-n", 1, "--grep", "[4-9]") == "4"
+
+
+def test_a_range_with_transactions_ends(command: Command) -> None:
+    with Producer(command.kafka.bootstrap, transactional_id=command.topic) as producer:
+        with producer.transaction():
+            producer.send(command.topic, b"kept")
+        producer.begin_transaction()
+        producer.send_and_wait(command.topic, b"dropped")
+        producer.abort_transaction()
+
+    assert command.consume("-X", "isolation.level=read_committed").out == "kept\n"
+
+
+def test_filters_choose_by_key_and_header(command: Command) -> None:
+    command.produce("-K", ":", "-H", "kind=new", stdin="a:1\nb:2\n")
+    command.produce("-K", ":", stdin="a:3\n")
+
+    assert command.consume("--key", "^a").out == "1\n3\n"
+    assert command.consume("--key", "^a", "--header", "kind=n").out == "1\n"
+
+
+def test_partitions_are_chosen(command: Command) -> None:
+    with Admin(command.kafka.bootstrap) as admin:
+        admin.create_partitions({command.topic: 3})
+    command.produce("-p", 2, stdin="two\n")
+    command.produce("-p", 0, stdin="zero\n")
+
+    assert command.consume("-p", 2).out == "two\n"
+    assert command.consume("-p", 7).err == (f"error: topic '{command.topic}' has no partition 7\n")
+
+
+def test_a_group_reads_each_record_once_and_commits_what_was_printed(command: Command) -> None:
+    command.produce(stdin="one\ntwo\nthree\n")
+
+    outputs = [command.consume("-g", command.topic, "-n", 2).out,
+               command.consume("-g", command.topic).out,
+               command.consume("-g", command.topic).out]  # fmt: skip
+
+    assert outputs == ["one\ntwo\n", "three\n", ""]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_following_ends_cleanly_and_leaves_the_group(
+    command: Command, sent: signal.Signals
+) -> None:
+    command.produce(stdin="one\n")
+    words = ("consume", command.topic, "-F", "-g", command.topic, "-b", command.kafka.bootstrap)
+    with start(*words) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        command.produce(stdin="two\n")
+        second = process.stdout.readline()
+        process.send_signal(sent)
+        rest, err = process.communicate(timeout=IN_TIME)
+
+    assert (first, second, rest, err) == (b"one\n", b"two\n", b"", b"")
+    assert process.returncode == 0
+    with Admin(command.kafka.bootstrap) as admin:
+        (group,) = admin.describe_consumer_groups([command.topic]).values()
+        offsets = admin.list_consumer_group_offsets(command.topic)
+    assert (group.members, [one.offset for one in offsets.values() if one]) == ((), [2])
+
+
+def test_following_ends_when_nobody_reads(command: Command) -> None:
+    command.produce(stdin="one\n")
+    with start("consume", command.topic, "-F", "-b", command.kafka.bootstrap) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+
+        assert process.wait(IN_TIME) == 0
+        assert process.stderr.read() == b""
+
+
+def test_a_terminal_shows_where_records_are_and_hides_control_characters(
+    command: Command,
+) -> None:
+    command.produce("-K", ":", "--null", "", stdin="a:one\x1b[2J\n:two\nb:\n")
+
+    shown = run_on_terminal("consume", command.topic, "-b", command.kafka.bootstrap)
+
+    assert shown.lines == ["0:0  a  one\\x1b[2J", "0:1  two", "0:2  b  null"]
+
+
+def test_records_are_typed_on_a_terminal(command: Command) -> None:
+    shown = run_on_terminal(
+        "produce", command.topic, "-b", command.kafka.bootstrap, typed="one\ntwo\n\x04"
+    )
+
+    assert shown.code == 0
+    assert "Type records, one a line; Ctrl-D ends." in shown.lines
+    assert shown.lines[-1] == f"2 records sent to {command.topic}"
+    assert command.consume().out == "one\ntwo\n"
+
+
+def test_a_record_that_is_refused_fails_the_command(command: Command) -> None:
+    ran = command.produce(stdin=b"x" * 2_000_000)
+
+    assert ran.code == 1
+    assert "exceeds max_request_size" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code", "line"),
+    [
+        (["-K", ":"], "a:1\nb\n", 1,
+         "standard input, record 2: it has no separator b':' after the key"),
+        (["--format", "json"], "[]\n", 1,
+         ('standard input, record 1: a record must be a JSON object such as {"key": "a", "value": '
+         '"b"}')),
+        (["-D", ""], "", 2,
+         "Invalid value for --delimiter: it must not be empty (see pyk produce --help)"),
+        (["/nowhere"], "", 1, "/nowhere: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_record(
+    command: Command, words: list[str], stdin: str, code: int, line: str
+) -> None:
+    assert command.produce(*words, stdin=stdin) == Ran(code, "", f"error: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["-F", "--until", "5"], "--follow and --until exclude each other"),
+        (["-f", "%x"], ("Invalid value for '-f' / '--format': '%x' is unknown; there are %s, %S,"
+         " %R, %k, %K, %T, %t, %p, %o, %h and %%")),
+        (["--grep", "("], ("Invalid value for '--grep': '(' is not a regular expression: missing ),"
+         " unterminated subpattern at position 0")),
+        (["-g", "g", "--from", "1"],
+         ("--group continues where the group is, in the partitions that it gets; without --from, "
+         "--until and --partition")),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_explained(command: Command, words: list[str], line: str) -> None:
+    assert command.consume(*words) == Ran(2, "", f"error: {line} (see pyk consume --help)\n")
+
+
+def test_consuming_creates_no_topic_and_suggests_the_one_that_was_meant() -> None:
+    with Cluster() as cluster:
+        cluster.create_topic("orders")
+
+        ran = run("consume", "ordrs", "-b", cluster.bootstrap)
+
+        assert ran == Ran(1, "", "error: topic 'ordrs' does not exist; did you mean 'orders'?\n")
+        with Admin(cluster.bootstrap) as admin:
+            assert list(admin.list_topics()) == ["orders"]
+
+
+def test_producing_to_a_topic_that_is_not_created_by_use_says_how_to_create_it() -> None:
+    with Cluster(config={"auto.create.topics.enable": "false"}) as cluster:
+        ran = run("produce", "orders", "-b", cluster.bootstrap)
+
+    assert ran == Ran(
+        1, "", "error: topic 'orders' does not exist; create it with  pyk topic create orders\n"
+    )
+
+
+def test_a_rate_is_kept(command: Command) -> None:
+    command.produce("--rate", "20", stdin="1\n2\n3\n4\n5\n")
+
+    with Consumer(command.kafka.bootstrap, enable_auto_commit=False) as consumer:
+        consumer.assign([TopicPartition(command.topic, 0)])
+        consumer.seek_to_beginning()
+        times: list[int] = []
+        eventually(lambda: times.extend(r.timestamp for r in consumer.poll(1)) or len(times) == 5)
+    assert times[-1] - times[0] >= 190
+
+
+def test_a_closed_output_commits_nothing_that_was_not_read(command: Command) -> None:
+    command.produce(stdin="one\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with start("consume", command.topic, "-g", command.topic, "-b", command.kafka.bootstrap,
+               stdout=writing) as process:  # fmt: skip
+        os.close(writing)
+        _, err = process.communicate(timeout=IN_TIME)
+
+    assert (process.returncode, err) == (0, b"")
+    assert command.consume("-g", command.topic).out == "one\n"

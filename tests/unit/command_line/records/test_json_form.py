@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyk.clients import ConsumerRecord
+from pyk.command_line.records.json_form import parse_record, record_form
+from pyk.command_line.records.outgoing import OutgoingRecord
+from pyk.command_line.text import to_line
+
+DATA = st.none() | st.binary(max_size=20)
+
+
+def test_text_is_a_string_and_other_bytes_are_base64() -> None:
+    record = ConsumerRecord(
+        "orders", 1, 7, timestamp=5, key=b"\xff", value="é".encode(), headers=(("h", None),)
+    )
+
+    assert record_form(record) == {
+        "topic": "orders", "partition": 1, "offset": 7, "timestamp": 5,
+        "key": {"base64": "/w=="}, "value": "é", "headers": [["h", None]],
+    }  # fmt: skip
+
+
+@given(key=DATA, value=DATA, headers=st.lists(st.tuples(st.text(max_size=5), DATA), max_size=3))
+def test_what_is_printed_can_be_sent_again(
+    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]]
+) -> None:
+    record = ConsumerRecord("t", 3, 9, timestamp=5, key=key, value=value, headers=tuple(headers))
+
+    parsed = parse_record(to_line(record_form(record)).encode())
+
+    assert parsed == OutgoingRecord(
+        key=key, value=value, headers=tuple(headers), partition=3, timestamp_ms=5
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [(None, None), ("x", b"x"), (5, b"5"), ([1, "a"], b'[1,"a"]'), ({"a": 1}, b'{"a":1}'),
+     ({"base64": "aGk="}, b"hi"), (True, b"true")],
+)  # fmt: skip
+def test_a_value_that_is_no_text_is_sent_as_json(form: object, value: bytes | None) -> None:
+    assert parse_record(json.dumps({"value": form}).encode()).value == value
+
+
+def test_headers_may_be_an_object() -> None:
+    assert parse_record(b'{"headers": {"a": "1", "b": null}}').headers == (("a", b"1"), ("b", None))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"{", "it is not JSON: "),
+        (b"\xff", "it is not JSON: "),
+        (b"[]", "a record must be a JSON object"),
+        (b'{"vlue": 1}', "'vlue' is unknown; a record has key, value, headers, partition"),
+        (b'{"value": {"base64": "?"}}', "'?' is not base64"),
+        (b'{"headers": ["a"]}', "headers must be an object, or a list of pairs"),
+        (b'{"partition": "0"}', "partition must be a number, not '0'"),
+        (b'{"timestamp": true}', "timestamp must be a number, not True"),
+    ],
+)
+def test_an_error_says_what_is_wrong(line: bytes, words: str) -> None:
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 - the words are compared below
+        parse_record(line)
+
+    assert str(raised.value).startswith(words)
