@@ -15,7 +15,9 @@ from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from pyk.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.config.broker_config import STANDARD_AUTHORIZER
 from pyk.runtime.network import Address, ClientTls, MemoryNetwork
 from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import current_clock, virtual_time
@@ -390,3 +392,29 @@ async def test_nobody_uses_the_quota_of_others_before_a_login() -> None:
 
         assert before == []
         assert list(broker.services.quotas._rates) == [("request_percentage", ("", "app"))]
+
+
+@virtual_time
+async def test_requests_between_brokers_are_charged_to_clients_that_may_not_send_them() -> None:
+    config = {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "super.users": "User:broker;User:alice",
+    }
+    network, users = MemoryNetwork(), {"alice": "secret", "bob": "secret"}
+    async with AsyncCluster(
+        clock=current_clock(), network=network, sasl=users, config=config
+    ) as cluster:
+        seams = client_options(network)
+        async with AsyncAdmin(**cluster.client_options("alice"), **seams) as admin:
+            every = ClientQuotaEntity({"user": None})
+            await admin.alter_client_quotas(ClientQuotaAlteration(every, {"request_percentage": 1}))
+        (broker,) = cluster._brokers.values()
+        charged = broker.services.quotas._rates
+        charged.clear()
+        for user in users:
+            client = await Clients(cluster, network).connect(user)
+            await client.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+            await client.ask(SaslAuthenticateRequest(auth_bytes=f"\0{user}\0secret".encode()))
+            await client.ask(WriteTxnMarkersRequest())
+
+        assert list(charged) == [("request_percentage", ("bob", ""))]

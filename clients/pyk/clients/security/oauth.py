@@ -17,6 +17,7 @@ from pyk.protocol.sasl import FAILURE_SEEN, OAuthBearerFailure, OAuthBearerRespo
 from pyk.runtime.secret import HIDDEN, Secret, secret_of
 
 FUNCTION = "the function for tokens"
+MOST_SAID = 500
 
 
 def _callable(_: Any, __: attrs.Attribute[Any], value: object) -> None:
@@ -86,7 +87,7 @@ class Oauth:
             failure = OAuthBearerFailure.decode(response.auth_bytes)
             # The broker now fails the login with an error of its own, which says more.
             yield SaslAuthenticateRequest(auth_bytes=FAILURE_SEEN)
-            said = failure.status.replace(token.reveal(), HIDDEN)
+            said = failure.status.replace(token.reveal(), HIDDEN)[:MOST_SAID]
             raise CredentialsError(f"the broker does not take the token: {said}")
 
     def _called(self, function: Callable[[], Any]) -> Any:

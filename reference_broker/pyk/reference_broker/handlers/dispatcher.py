@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyk.reference_broker.quotas.request_usage import RequestUsage
     from pyk.reference_broker.services import BrokerServices
 
+    from .authorization.access import Access
     from .authorization.authorization import Authorization
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Dispatcher:
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         authorization = self._authorization
+        access = None if authorization is None else authorization.access_of(connection)
         context = RequestContext(
             version=request.version,
             client_id=request.header.client_id or "",
@@ -43,8 +45,8 @@ class Dispatcher:
             listener=connection.listener,
             principal=connection.principal,
             sasl=connection.sasl,
-            access=None if authorization is None else authorization.access_of(connection),
-            usage=self._begin_usage(request, connection) if self._quotas.limits else None,
+            access=access,
+            usage=self._begin_usage(request, connection, access) if self._quotas.limits else None,
         )
         try:
             if authorization is not None:
@@ -64,13 +66,17 @@ class Dispatcher:
                 context.usage.handled()
         return result
 
-    def _begin_usage(self, request: Request, connection: Connection) -> RequestUsage | None:
+    def _begin_usage(
+        self, request: Request, connection: Connection, access: Access | None
+    ) -> RequestUsage | None:
         from pyk.reference_broker.quotas.client_quotas import QuotaClient
         from pyk.reference_broker.quotas.request_usage import RequestUsage, is_exempt
 
         is_logged_in = connection.sasl is None or connection.sasl.principal is not None
-        if not is_logged_in or is_exempt(request.api_key, request.version):
+        if not is_logged_in:
             return None  # whoever it is could use up the quota of others
+        if is_exempt(request.api_key, request.version) and _is_broker(access):
+            return None
         client = QuotaClient(connection.principal.name, request.header.client_id or "")
         services = self._services
         usage = RequestUsage(services.quotas, client, connection.request_bytes, services.now)
@@ -102,6 +108,14 @@ class Dispatcher:
         if not request.expects_response:
             return None
         return error_response(request.api_key, request.body, code, request.response_version)
+
+
+def _is_broker(access: Access | None) -> bool:
+    """Return whether a client may be another broker: anybody may without an authorizer."""
+    from pyk.protocol.acls import AclOperation
+
+    cluster_action = AclOperation.CLUSTER_ACTION
+    return access is None or access.may_on_cluster(cluster_action, is_asked_for=False)
 
 
 def _authorization_of(services: BrokerServices) -> Authorization | None:

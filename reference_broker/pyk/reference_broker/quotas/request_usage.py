@@ -16,7 +16,10 @@ FIRST_BROKERS_VERSION_OF_ADD_PARTITIONS = 4
 
 
 def is_exempt(api_key: ApiKey, version: int) -> bool:
-    """Return whether a request is one between brokers, which no quota may hold up."""
+    """Return whether a request is one between brokers, which no quota may hold up.
+
+    As in Kafka, it is charged to clients that may not send it.
+    """
     if api_key is ApiKey.ADD_PARTITIONS_TO_TXN:
         return version >= FIRST_BROKERS_VERSION_OF_ADD_PARTITIONS
     return api_key is ApiKey.WRITE_TXN_MARKERS

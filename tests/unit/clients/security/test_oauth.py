@@ -155,6 +155,15 @@ def test_a_broker_that_refuses_a_token_without_an_error_is_not_believed() -> Non
         run(Oauth(coroutine), challenge, SaslAuthenticateResponse())
 
 
+def test_a_broker_that_says_very_much_of_a_token_is_cut_short() -> None:
+    challenge = SaslAuthenticateResponse(auth_bytes=b'{"status":"%b"}' % (b"x" * 100_000))
+
+    with pytest.raises(SaslAuthenticationFailedError, match="xxx") as caught:
+        run(Oauth(coroutine), challenge, SaslAuthenticateResponse())
+
+    assert len(str(caught.value)) < 1000
+
+
 async def failing() -> str:
     raise RuntimeError("canary")
 
