@@ -96,7 +96,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
                 advertise=advertise,
                 filesystem=filesystem,
                 tls=tls,
-                sasl=_users(users),
+                sasl=_users(users) or None,
                 super_users=super_users or None,
             )
             asyncio.run(_serve(cluster, client_properties))

@@ -24,6 +24,7 @@ from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (
     access_configs,
+    checked_tls,
     checked_users,
     client_options,
     listener_configs,
@@ -106,7 +107,7 @@ class AsyncCluster:
             )
         random = random or SystemRandom()
         self._users = checked_users(sasl)
-        self._certificates = Certificates() if tls else None
+        self._certificates = Certificates() if checked_tls(tls) else None
         given = self._restricted(_quick_start(config or {}), super_users)
         self._config = self._secured(given, host, port, advertise, random)
         clock = clock or SystemClock()

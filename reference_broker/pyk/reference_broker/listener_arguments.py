@@ -108,7 +108,10 @@ def user_configs(
 
 
 def checked_users(sasl: object) -> dict[str, str]:
-    """Return the passwords by user; raise ``TypeError``, without passwords, if they are not."""
+    """Return the passwords by user, none if ``sasl`` is None.
+
+    Raises ``TypeError`` and ``ValueError``, without passwords, for what cannot be logged in with.
+    """
     if sasl is None:
         return {}
     if not isinstance(sasl, Mapping):
@@ -122,7 +125,27 @@ def checked_users(sasl: object) -> dict[str, str]:
         if not isinstance(password, str):
             kind = type(password).__name__
             raise TypeError(f"sasl: the password of {user!r} must be a str, not {kind}")
+        if not user or not password:
+            what = f"the password of {user!r}" if user else "the name of a user"
+            raise ValueError(f"sasl: {what} is empty")
+    if not sasl:
+        raise ValueError("sasl names no user, so nobody could log in")
+    if INTER_BROKER_USER in sasl:
+        raise ValueError(
+            f"sasl: brokers log in to each other as {INTER_BROKER_USER!r}: give the user another "
+            "name"
+        )
     return dict(sasl)
+
+
+def checked_tls(tls: object) -> bool:
+    """Return whether a cluster makes certificates; raise ``TypeError`` for anything but a bool."""
+    if isinstance(tls, bool):
+        return tls
+    raise TypeError(
+        f"tls must be True or False, not {type(tls).__name__}: a cluster makes its certificates "
+        "itself; for those of files, give listeners and ssl.keystore.location in config="
+    )
 
 
 def access_configs(
@@ -142,7 +165,7 @@ def access_configs(
     if not users and not has_certificates:
         raise ValueError(
             "super_users: this cluster does not know who its clients are; give passwords of users "
-            "by sasl=, or tls=True for certificates"
+            "by sasl= (--sasl), or tls=True (--tls) for certificates"
         )
     for name in names if users else ():
         if name not in users:

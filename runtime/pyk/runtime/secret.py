@@ -71,10 +71,19 @@ class SecretFunction(Secret):
         return True
 
 
-def secret_of(value: str | Secret) -> Secret:
-    """Return ``value`` as a secret; raise TypeError, without the value, if it is no str."""
+def secret_of(value: str | Secret, name: str = "a secret") -> Secret:
+    """Return ``value`` as a secret; raise TypeError, without the value, if it is no str.
+
+    ``name`` is that of the argument, for the error.
+    """
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str):
-        raise TypeError(f"a secret must be a str, not {type(value).__name__}")
+        hint = "; is the variable of the environment set?" if value is None else ""
+        raise TypeError(f"{name} must be a str, not {type(value).__name__}{hint}")
     return Secret(value)
+
+
+def password_of(value: str | Secret) -> Secret:
+    """Return a password as :func:`secret_of` does."""
+    return secret_of(value, "password")

@@ -21,7 +21,7 @@ from pyk.protocol.messages.describe_user_scram_credentials import (
     UserName,
 )
 from pyk.protocol.sasl import MIN_ITERATIONS, ScramMechanism, salted_password
-from pyk.runtime.secret import Secret, secret_of
+from pyk.runtime.secret import Secret, password_of
 
 NUMBERS = {ScramMechanism.SCRAM_SHA_256: 1, ScramMechanism.SCRAM_SHA_512: 2}
 MECHANISMS = {number: mechanism for mechanism, number in NUMBERS.items()}
@@ -65,7 +65,7 @@ class UserScramCredentialUpsertion:
 
     user: str
     credential_info: ScramCredentialInfo
-    password: Secret = attrs.field(converter=secret_of)
+    password: Secret = attrs.field(converter=password_of)
     salt: bytes | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:

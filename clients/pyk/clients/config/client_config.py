@@ -15,7 +15,7 @@ import attrs
 
 from pyk.clients.config.java_names import has_twin, is_java_class, twin
 from pyk.clients.config.kafka_names import JAVA_CLASS, OBEYED_ANYWAY, reason_without_effect
-from pyk.clients.config.names import explain_dotted, explain_unknown
+from pyk.clients.config.names import explain_dotted, explain_unknown, jaas_cut_off
 from pyk.clients.config.option import option, options_of, required
 from pyk.clients.config.security_options import (
     OTHER_NAMES,
@@ -219,6 +219,7 @@ class ClientConfig(SecurityOptions):
             else:
                 unknown.append(explain_unknown(one.written, known))
         if unknown:
+            unknown += [jaas_cut_off(one.written) for one in options if _is_cut_off(one)]
             raise ConfigurationError("; ".join(unknown))
         return options, unused
 
@@ -292,6 +293,12 @@ class ClientConfig(SecurityOptions):
                     f"{minimum}={getattr(self, minimum)} is more than "
                     f"{maximum}={getattr(self, maximum)}"
                 )
+
+
+def _is_cut_off(given: Given) -> bool:
+    """Return whether the rest of a JAAS configuration may be what makes unknown names."""
+    is_jaas = given.name == "sasl_jaas_config" and isinstance(given.value, str)
+    return is_jaas and not str(given.value).rstrip().endswith(";")
 
 
 @attrs.frozen(kw_only=True)

@@ -85,8 +85,9 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
     """
     plain = name.lower().replace(".", "_").replace("-", "_")
     alias = ALIASES.get(plain)
-    if alias in known:
-        return f"{name!r} is not an option; here it is called {alias!r}"
+    if alias is not None and alias in known:
+        called = alias.replace("_", ".") if "." in name else alias
+        return f"{name!r} is not an option; here it is called {called!r}"
     if plain in NEEDLESS:
         return f"{name!r} is not an option: {NEEDLESS[plain]}"
     near = difflib.get_close_matches(plain, [*known, *KAFKAS, *WITHOUT_EFFECT], n=1, cutoff=0.6)
@@ -96,6 +97,14 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
         meant = near[0].replace("_", ".") if "." in name else near[0]
         return f"{name!r} is not an option; did you mean {meant!r}?"
     return f"{name!r} is not an option"
+
+
+def jaas_cut_off(name: str) -> str:
+    """Return the message about a JAAS configuration that has no end, beside unknown names."""
+    return (
+        f"{name} has no semicolon at its end: if it goes on in the next line of a file, its lines "
+        "must end with a backslash, all but the last"
+    )
 
 
 def explain_dotted(names: Sequence[str]) -> str:

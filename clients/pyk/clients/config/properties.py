@@ -8,6 +8,7 @@ from collections.abc import Iterator
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # The key ends at the first '=', ':' or white space that no backslash protects.
 KEY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
+LINE_END = re.compile(r"\r\n?|\n")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
@@ -24,7 +25,7 @@ def parse_properties(text: str) -> dict[str, str]:
 def _logical_lines(text: str) -> Iterator[str]:
     """Yield lines that hold entries; one that ends in a backslash is joined with the next."""
     begun = ""
-    for line in text.splitlines():
+    for line in LINE_END.split(text):  # str.splitlines ends lines at other characters, too
         part = line.lstrip()
         if not begun and (not part or part[0] in "#!"):
             continue

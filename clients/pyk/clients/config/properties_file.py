@@ -39,7 +39,7 @@ def resolve(properties: Mapping[str, object]) -> Mapping[str, object]:
 
 def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")  # Windows may begin it with a mark
     except UnicodeDecodeError:
         # Without its cause, which has the whole file.
         raise ConfigurationError(f"{os.fspath(path)!r} is not a text in UTF-8") from None

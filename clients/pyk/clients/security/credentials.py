@@ -25,7 +25,7 @@ from pyk.protocol.sasl import (
     salted_password,
     verify_server,
 )
-from pyk.runtime.secret import Secret, secret_of
+from pyk.runtime.secret import Secret, password_of
 
 WHAT_TO_CHECK = "check user name and password"
 # The proof of more iterations takes longer than a connection may hold up the others: some 5 ms.
@@ -40,7 +40,7 @@ class Plain:
     """
 
     username: str
-    password: Secret = attrs.field(converter=secret_of)
+    password: Secret = attrs.field(converter=password_of)
 
     def __attrs_post_init__(self) -> None:
         _check(lambda: PlainToken(self.username, self.password.reveal()))
@@ -89,7 +89,7 @@ class Scram:
     """
 
     username: str
-    password: Secret = attrs.field(converter=secret_of)
+    password: Secret = attrs.field(converter=password_of)
     mechanism: str = "SCRAM-SHA-512"
     max_iterations: int = attrs.field(default=MAX_ITERATIONS, kw_only=True)
     is_delegation_token: bool = attrs.field(default=False, kw_only=True)

@@ -145,7 +145,8 @@ def super_users(text: str) -> frozenset[str]:
     users = frozenset(filter(None, (user.strip() for user in text.split(";"))))
     for user in users:
         kind, separator, name = user.partition(":")
-        if not (kind and separator and name):
+        # A comma may belong to a distinguished name, but not in front of another principal.
+        if not (kind and separator and name) or ",User:" in name:
             raise InvalidConfigError(
                 f"{SUPER_USERS}: expected a principal in the form User:NAME, but got {user!r}; "
                 "separate several by semicolons",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pyk.reference_broker.broker_configs import BrokerConfigs
     from pyk.reference_broker.config import ListenerConfig
     from pyk.reference_broker.controller.image import MetadataImage
+
+log = logging.getLogger(__name__)
 
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"
@@ -63,6 +66,13 @@ def authentication_of(
     served[OAUTHBEARER] = lambda: OAuthBearerExchange(validate)
     config = configs.listener(listener)
     enabled = _enabled(config.sasl_enabled_mechanisms, served)
+    if PLAIN in enabled and not users:
+        log.warning(
+            'Nobody can log in by PLAIN at listener %s: give user_NAME="PASSWORD" in '
+            "listener.name.%s.plain.sasl.jaas.config",
+            listener,
+            listener.lower(),
+        )
     return lambda when_authenticated: SaslAuthentication(
         enabled, config.connections_max_reauth_ms, when_authenticated
     )

@@ -402,6 +402,29 @@ def test_properties_are_read_from_a_file_and_keywords_win(tmp_path: Path) -> Non
     assert config.bootstrap_servers == (ServerAddress("a", 1),)
 
 
+def test_a_file_of_windows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_bytes("\ufeffbootstrap.servers=a:1\r\nlinger.ms=7\r\n".encode())
+
+    assert read_properties(path) == {"bootstrap.servers": "a:1", "linger.ms": "7"}
+
+
+def test_a_jaas_configuration_that_goes_on_without_a_backslash_is_told() -> None:
+    text = (
+        "bootstrap.servers=a:1\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required\n"
+        '  username="alice" password="canary";\n'
+    )
+
+    with pytest.raises(
+        ConfigurationError, match=r"'username'.*; sasl\.jaas\.config has no semi"
+    ) as (caught):
+        ProducerConfig.from_properties(parse_properties(text))
+
+    assert "backslash" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
 def test_a_name_in_properties_is_named_as_it_was_written() -> None:
     with pytest.raises(ConfigurationError, match=r"'linger\.mss'.*'linger\.ms'"):
         ProducerConfig.from_properties({"bootstrap.servers": "a:1", "linger.mss": "1"})
@@ -438,6 +461,8 @@ def test_a_secret_in_properties_is_not_repeated(caplog: pytest.LogCaptureFixture
         ("a=\\ud83d\\ude00", {"a": "\U0001f600"}),
         ("  a=1", {"a": "1"}),
         ("a=1\\", {"a": "1"}),
+        ("a=1\rb=2\r\nc=3", {"a": "1", "b": "2", "c": "3"}),
+        ("a=1\u20282\x0b3\x85", {"a": "1\u20282\x0b3\x85"}),
         ("", {}),
     ],
 )

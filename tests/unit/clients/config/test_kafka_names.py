@@ -86,7 +86,7 @@ def test_an_invalid_configuration_raises_before_any_warning(
 
 
 def test_an_unknown_name_is_an_error_that_names_the_nearest_of_kafka() -> None:
-    with pytest.raises(ConfigurationError, match="it is called 'sasl_mechanism'"):
+    with pytest.raises(ConfigurationError, match=r"it is called 'sasl\.mechanism'"):
         ProducerConfig.from_properties({"bootstrap.servers": SERVERS, "sasl.mechanisms": "PLAIN"})
 
 

@@ -172,7 +172,7 @@ def test_the_jwt_bearer_grant_is_asked_for_by_kafkas_class() -> None:
         ({"sasl.login.refresh.window.factor": "0.3"}, r"factor is '0.3', but must be 0.5 to 1.0"),
         ({"sasl.login.refresh.window.jitter": "x"}, r"jitter is 'x', but must be 0.0 to 0.25"),
         ({"sasl.oauthbearer.assertion.algorithm": "none"}, "'RS256' or 'ES256'"),
-        ({"sasl.oauthbearer.client.id": "shop"}, "it is called 'sasl_oauthbearer_client_cred"),
+        ({"sasl.oauthbearer.client.id": "shop"}, "it is called 'sasl.oauthbearer.client.cred"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_names_it(

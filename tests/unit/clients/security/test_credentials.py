@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import traceback
 from collections.abc import Callable
@@ -203,6 +204,12 @@ def test_a_secret_is_not_shown_compared_or_pickled_by_accident() -> None:
     with pytest.raises(TypeError) as caught:
         secret_of(b"canary")  # type: ignore[arg-type]
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Plain, Scram])
+def test_a_password_that_the_environment_does_not_have_is_named(kind: Any) -> None:
+    with pytest.raises(TypeError, match="password must be a str, not NoneType; is the variable"):
+        kind("alice", os.environ.get("NO_SUCH_VARIABLE"))
 
 
 def test_copies_of_credentials_are_equal() -> None:

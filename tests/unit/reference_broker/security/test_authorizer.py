@@ -275,7 +275,7 @@ def test_super_users_are_separated_by_semicolons() -> None:
     assert super_users("") == frozenset()
 
 
-@pytest.mark.parametrize("user", ["admin", "User:", ":admin"])
+@pytest.mark.parametrize("user", ["admin", "User:", ":admin", "User:admin,User:bob"])
 def test_a_super_user_needs_a_type_and_a_name(user: str) -> None:
     with pytest.raises(InvalidConfigError, match=f"in the form User:NAME, but got '{user}'"):
         super_users(f"User:alice;{user}")
