@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.reference_broker.coordinator.transaction.ending import End, end
+from pyk.reference_broker.coordinator.transaction.ending import End, check_writer, end
 from pyk.reference_broker.coordinator.transaction.initializing import ProducerIdNeededError
 from pyk.reference_broker.coordinator.transaction.states import TransactionState
 from pyk.reference_broker.coordinator.transaction.transaction import LAST_EPOCH, Transaction
@@ -89,7 +89,7 @@ def test_version_1(label: str, commit: bool, expected: object) -> None:
 
     assert named(before, after) == expected
     if isinstance(after, Transaction):
-        assert after.producer_epoch == 3
+        assert (after.producer_epoch, after.client_version) == (3, 0)
 
 
 @pytest.mark.parametrize("label", [row[0] for row in VERSION_1[::2]])
@@ -159,6 +159,32 @@ def test_an_end_with_the_former_producer_id_is_no_repetition_once_the_new_one_wa
     assert outcome(used, commit=True, version=2, epoch=LAST_EPOCH - 1) is MAPPING
 
 
+def test_an_end_with_any_other_producer_id_is_no_repetition() -> None:
+    rotated = transaction(
+        TransactionState.COMPLETE_COMMIT,
+        producer_id=8,
+        producer_epoch=0,
+        previous_producer_id=7,
+    )
+    epoch = LAST_EPOCH - 1
+
+    assert outcome(rotated, commit=True, version=2, epoch=epoch) is rotated
+    assert outcome(rotated, commit=True, version=2, epoch=epoch, producer_id=6) is MAPPING
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_the_writer_of_a_transaction_that_another_id_has_kept_is_fenced(version: int) -> None:
+    kept = transaction(
+        TransactionState.ONGOING,
+        producer_epoch=LAST_EPOCH - 2,
+        next_producer_id=8,
+        next_producer_epoch=0,
+    )
+
+    assert outcome(kept, commit=True, version=version, epoch=LAST_EPOCH - 2) is FENCED
+    assert outcome(kept, commit=True, version=version, epoch=0, producer_id=6) is MAPPING
+
+
 @pytest.mark.parametrize(("version", "last_epoch"), [(1, -1), (2, 3)])
 def test_fencing_aborts_in_the_next_epoch(version: int, last_epoch: int) -> None:
     fenced = transaction(TransactionState.ONGOING).fenced(version, START_MS + 1)
@@ -204,3 +230,12 @@ def test_nobody_ends_a_transaction_with_the_last_epoch(version: int, commit: boo
     refused = outcome(ongoing, commit=commit, version=version, epoch=LAST_EPOCH, new_id=8)
 
     assert refused is ErrorCode.PRODUCER_FENCED
+
+
+def test_nobody_adds_to_a_transaction_with_the_last_epoch() -> None:
+    fenced = transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH)
+
+    with pytest.raises(ApiError) as refused:
+        check_writer(fenced, 7, LAST_EPOCH)
+
+    assert refused.value.code is FENCED

@@ -124,6 +124,38 @@ def test_an_exhausted_epoch_gives_a_new_producer_id(expected: tuple[int, int] | 
     assert outcome(rotated, (7, LAST_EPOCH - 2)) is FENCED
 
 
+def test_the_former_producer_id_is_taken_for_the_new_one_at_its_last_epoch_only() -> None:
+    used = transaction(producer_id=9, producer_epoch=5, previous_producer_id=7)
+
+    assert outcome(used, (7, 5)) is FENCED
+    assert outcome(used, (7, 4)) is FENCED
+
+
+def test_a_retry_gets_the_last_epoch_that_producers_have_and_no_new_id() -> None:
+    before = transaction(producer_epoch=LAST_EPOCH - 2)
+    raised = outcome(before, (7, LAST_EPOCH - 2))
+    assert isinstance(raised, Transaction)
+
+    again = outcome(raised, (7, LAST_EPOCH - 2), new_id=9)
+
+    assert identity(again) == (7, LAST_EPOCH - 1)
+
+
+def test_a_producer_that_has_kept_a_transaction_under_a_new_id_can_go_on() -> None:
+    kept = transaction(
+        TransactionState.ONGOING,
+        producer_epoch=LAST_EPOCH - 2,
+        next_producer_id=8,
+        next_producer_epoch=0,
+    )
+
+    after = outcome(kept, (8, 0))
+
+    assert isinstance(after, Transaction)
+    assert after.state is TransactionState.PREPARE_ABORT
+    assert identity(outcome(kept, (6, 0))) is FENCED
+
+
 @pytest.mark.parametrize(
     ("server_version", "expected", "result"),
     [
