@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from pyk.clients.offsets import ConsumerGroupMetadata
     from pyk.clients.processing import (
         Attempt,
+        ProducerRecord,
         RetryPolicy,
         current_attempt,
         replay_dead_letters,
@@ -187,6 +188,7 @@ if TYPE_CHECKING:
         "PreparedTransaction",
         "Producer",
         "ProducerIdAndEpoch",
+        "ProducerRecord",
         "ProducerState",
         "ProducerStats",
         "RebalanceListener",
@@ -290,6 +292,7 @@ _HOMES = {
     "Producer": "producer",
     "ProducerIdAndEpoch": "admin",
     "ProducerState": "admin",
+    "ProducerRecord": "processing",
     "ProducerStats": "producer",
     "RebalanceListener": "consumer",
     "RecordMetadata": "producer",

@@ -11,6 +11,7 @@ import pytest
 from pyk.clients import (
     Consumer,
     Producer,
+    ProducerRecord,
     RetryPolicy,
     StateError,
     current_attempt,
@@ -175,3 +176,69 @@ def test_dead_letters_are_replayed_once_with_the_bytes_and_headers_of_the_record
         record = next(iter(consumer))
 
     assert (record.key, record.value, record.headers) == (b"key", b"value", (("mine", b"1"),))
+
+
+EXACTLY_ONCE = {"enable_auto_commit": False, "isolation_level": "read_committed"}
+
+
+def billed(cluster: Any, topic: str, count: int) -> list[bytes]:
+    """Return the values of ``topic`` that are committed, once there are so many."""
+    found: list[bytes] = []
+    with Consumer[bytes, bytes](
+        cluster.bootstrap, auto_offset_reset="earliest", isolation_level="read_committed"
+    ) as consumer:
+        consumer.assign(partitions(topic))
+        while len(found) < count:
+            found += [record.value for record in consumer.poll()]
+        found += [record.value for record in consumer.poll(0.2)]
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"transactional_id": "billing"}], ids=["plain", "txn"])
+def test_what_handlers_return_is_written(cluster, topic, options):
+    produce(cluster, topic, 300)
+    bills = f"{topic}-bills"
+    cluster.create_topic(bills, partitions=3)
+    producer = Producer[Any, Any](cluster.bootstrap, **options)
+    with producer, reader(cluster, topic, group_id=topic, **EXACTLY_ONCE) as consumer:
+        handling = Handling(consumer, 300)
+
+        def bill(record: Any) -> list[ProducerRecord]:
+            handling.handle(record)
+            return [ProducerRecord(bills, b"%d of %d" % (n, record.offset)) for n in range(2)]
+
+        consumer.process(bill, concurrency=8, producer=producer)
+        committed = consumer.committed(partitions(topic))
+
+    assert [one and one.offset for one in committed.values()] == [100, 100, 100]
+    values = billed(cluster, bills, 600)
+    assert sorted(values) == sorted(3 * [b"%d of %d" % (n, o) for n in (0, 1) for o in range(100)])
+
+
+def test_closing_in_a_handler_leaves_no_transaction_open_and_no_thread(cluster, topic):
+    produce(cluster, topic, 30)
+    bills = f"{topic}-bills"
+    cluster.create_topic(bills, partitions=3)
+    with Producer[Any, Any](cluster.bootstrap, transactional_id=topic) as producer:
+        consumer = reader(cluster, topic, group_id=topic, **EXACTLY_ONCE)
+
+        def bill(record: Any) -> ProducerRecord:
+            if record.offset == 5:
+                consumer.close()
+            return ProducerRecord(bills, record.value)
+
+        consumer.process(bill, producer=producer)
+        threads = {thread.name for thread in threading.enumerate()}
+        with producer.transaction():
+            producer.send(bills, b"the last one")
+
+    assert b"the last one" in billed(cluster, bills, 1)
+    assert not any(name.startswith("pyk-results") for name in threads)
+
+
+def test_a_producer_of_the_other_kind_is_refused(cluster, topic):
+    with (
+        reader(cluster, topic, group_id=topic) as consumer,
+        pytest.raises(TypeError, match="producer must be a Producer, not str"),
+    ):
+        consumer.process(print, producer="billing-1")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
@@ -18,7 +18,9 @@ from pyk.clients.processing.attempt import RUNNING, Attempt
 from pyk.clients.processing.calls import note_origin, overdue
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.results import ProducerRecord, results_of
 from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.producer import AsyncProducer
 from pyk.clients.wording import counted
 
 if TYPE_CHECKING:
@@ -28,6 +30,15 @@ log = logging.getLogger(__name__)
 
 # A worker whose handlers never wait lets other tasks run after so many records.
 TURN = 64
+
+
+async def process_in_tasks(
+    consumer: AsyncConsumer[Any, Any], handler: Callable[[Any], object], **options: Any
+) -> None:
+    """Do what :meth:`AsyncConsumer.process` says."""
+    config = consumer._core.config
+    checked = HandlerOptions.checked(handler, kind=AsyncProducer, config=config, **options)
+    await TaskRunner(consumer, checked).run()
 
 
 class TaskRunner:
@@ -70,11 +81,11 @@ class TaskRunner:
             except ClosedError:
                 return 0.0
             except WakeupError:
-                return self._session.patience
+                return self._session.last_patience
             except Exception as error:
                 if not self._session.goes_on_after(error):
                     self._failure = self._failure or error
-                    return self._session.patience
+                    return self._session.last_patience
 
     async def _read_on(self) -> None:
         limit = self._core.limits.poll_records(None)
@@ -102,25 +113,29 @@ class TaskRunner:
         self._workers.discard(worker)
         error = None if worker.cancelled() else worker.exception()
         if error is not None:
-            self._failure = self._failure or error
-            self._jobs.is_stopping = True
-            self._core.buffer.call_attention(WAKEUP)
+            self.fail(error)
         self._start_workers()
+
+    def fail(self, error: BaseException) -> None:
+        """End the call with an error, the first one that there is."""
+        self._failure = self._failure or error
+        self._jobs.is_stopping = True
+        self._core.buffer.call_attention(WAKEUP)
 
     async def _work(self) -> None:
         self._starting -= 1
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
-        now, recovers = self._core.client.clock.now, self._options.recovers
+        now, is_simple = self._core.client.clock.now, self._options.is_simple
         while (job := jobs.next()) is not None:
             partition = job.partition
             job.worker = worker
             wait: float | None = None
             try:
-                if recovers:
-                    wait = await self._attempt(job)
-                else:
+                if is_simple:
                     RUNNING.set(Attempt(job, now, None))
                     await self._call_handler(job)
+                else:
+                    wait = await self._attempt(job)
             except Exception as error:
                 note_origin(error, job)
                 raise
@@ -130,7 +145,7 @@ class TaskRunner:
                     self._session.job_stopped()
             if wait is not None:
                 self._session.call_again(job, wait)
-            elif jobs.finish(job):
+            elif self._session.handler_done(job):
                 self._session.follow_pauses((partition,))
             count += 1
             if count % TURN == 0:
@@ -144,30 +159,39 @@ class TaskRunner:
         if wait:
             return wait
         RUNNING.set(Attempt(job, self._core.client.clock.now, None))
+        results = self._session.results
         try:
-            await self._call_handler(job)
+            returned = await self._call_handler(job)
+            if results is not None:
+                job.results = results_of(returned)
+                if not results.is_transactional:
+                    await results.write(job)
         except Exception as error:
+            if not self._options.recovers:
+                raise
             return await recovery.recover(job, error)
         return None
 
-    async def _call_handler(self, job: Job) -> None:
+    async def _call_handler(self, job: Job) -> Any:
         job.attempts += 1
         record = self._session.record_of(job)
         seconds = self._options.deadline
         if seconds is None:
-            waiting = self._options.handler(record)
-            if waiting is not None:
-                await waiting
-            return
+            return await self._returned(record)
         try:
             async with asyncio.timeout(seconds) as scope:
-                waiting = self._options.handler(record)
-                if waiting is not None:
-                    await waiting
+                return await self._returned(record)
         except TimeoutError as error:
             if scope.expired():
                 raise overdue(seconds) from error
             raise
+
+    async def _returned(self, record: Any) -> Any:
+        """Return what the handler returns; it may be a plain function."""
+        returned = self._options.handler(record)
+        if returned is None or isinstance(returned, ProducerRecord | list | tuple):
+            return returned
+        return await returned
 
     def cancel(self, jobs: Collection[Job]) -> None:
         """Cancel the tasks in which jobs run."""

@@ -17,11 +17,12 @@ too. So the first one that is kept is the first offset that must not be committe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.processing.results import ProducerRecord
 from pyk.clients.topic_partition import TopicPartition
 
 # How many records of a partition may be kept, at least, before it is paused.
@@ -43,7 +44,17 @@ class Ordering(Enum):
 class Job:
     """One record on its way through a handler."""
 
-    __slots__ = ("attempts", "is_finished", "lane", "offset", "partition", "record", "worker")
+    __slots__ = (
+        "attempts",
+        "is_finished",
+        "is_moved",
+        "lane",
+        "offset",
+        "partition",
+        "record",
+        "results",
+        "worker",
+    )
 
     def __init__(self, record: Any, partition: PartitionJobs) -> None:
         self.record = record
@@ -55,6 +66,10 @@ class Job:
         self.worker: Any = None
         """The task that runs it."""
         self.is_finished = False
+        self.results: Sequence[ProducerRecord] = ()
+        """What is written before it is finished."""
+        self.is_moved = False
+        """Whether that is the record itself, on its way to another topic."""
 
 
 class PartitionJobs:
@@ -76,7 +91,8 @@ class PartitionJobs:
         self._kept: deque[Job] = deque()
         self._unfinished = 0
         self._lanes: dict[object, deque[Job]] = {}
-        self._last_offset = -1
+        self.next_offset = 0
+        """The offset after all that were added."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -84,12 +100,12 @@ class PartitionJobs:
 
     def follows(self, offset: int) -> bool:
         """Return whether an offset comes after all that were added: False after a seek back."""
-        return offset > self._last_offset
+        return offset >= self.next_offset
 
     def add(self, record: Any) -> Job | None:
         """Keep a record as a job; return None if an earlier run has finished it."""
         job = Job(record, self)
-        self._last_offset = job.offset
+        self.next_offset = job.offset + 1
         if job.offset in self._done:
             if self._kept:
                 job.is_finished = True
@@ -126,8 +142,19 @@ class PartitionJobs:
         kept = self._kept
         while kept and kept[0].is_finished:
             kept.popleft()
+        job.results = ()
         if kept:
             job.record = None
+
+    def restart(self, written: Collection[Job] = ()) -> tuple[int | None, list[int]]:
+        """Return the first unfinished offset, None if there is none, and the finished ones after
+        it; jobs that are ``written`` count as finished."""
+        unfinished = next((j for j in self._kept if not j.is_finished and j not in written), None)
+        if unfinished is None:
+            return None, []
+        first = unfinished.offset
+        finished = (j.offset for j in self._kept if j.is_finished or j in written)
+        return first, [offset for offset in finished if offset > first]
 
     def close(self) -> None:
         """Begin no more of these jobs."""
@@ -150,9 +177,9 @@ class PartitionJobs:
         """The offset of the first job that is not finished, None if all are."""
         return self._kept[0].offset if self._kept else None
 
-    def finished_ahead(self) -> list[int]:
-        """Return the offsets that are finished behind the first unfinished one, in order."""
-        return [job.offset for job in self._kept if job.is_finished]
+    def should_resume(self) -> bool:
+        """Return whether the partition was paused, and is not any more."""
+        return self.is_paused and self.update_pause()
 
 
 _NOTHING: deque[Job] = deque()
@@ -217,13 +244,16 @@ class Jobs:
 
         A job that stops without being finished blocks its lane.
         """
-        partition = job.partition
-        partition.finish(job)
-        if self._ordering is not Ordering.NONE and not partition.is_closing:
-            following = partition.leave_lane(job)
+        job.partition.finish(job)
+        self.leave_lane(job)
+        return job.partition.should_resume()
+
+    def leave_lane(self, job: Job) -> None:
+        """Let the next job of a lane begin, because the handler of the one before is done."""
+        if self._ordering is not Ordering.NONE and not job.partition.is_closing:
+            following = job.partition.leave_lane(job)
             if following is not None:
                 self._ready.append(following)
-        return partition.is_paused and partition.update_pause()
 
     def resume(self, job: Job) -> None:
         """Let a job run again that has waited for its next attempt, in its place of its lane."""

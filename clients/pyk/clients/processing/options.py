@@ -1,4 +1,4 @@
-"""What an application asks of ``process()``. Pure."""
+"""What an application asks of ``process()``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import attrs
 
 from pyk.clients.arguments import checked_count
+from pyk.clients.config import ConsumerConfig
 from pyk.clients.processing.jobs import Ordering
+from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
 
 DeadLetter = str | Callable[[Any, Exception], object]
@@ -26,11 +28,17 @@ class HandlerOptions:
     """Seconds that a call of the handler may take."""
     retry: RetryPolicy = NO_RETRIES
     dead_letter: DeadLetter | None = None
+    producer: ResultProducer | None = None
 
     @property
     def recovers(self) -> bool:
         """Whether a failure of a handler may be anything but the end."""
         return self.retry is not NO_RETRIES or self.dead_letter is not None
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether all there is to do with a record is one call of the handler."""
+        return not self.recovers and self.producer is None
 
     @classmethod
     def checked(
@@ -42,6 +50,9 @@ class HandlerOptions:
         deadline: float | None,
         retry: RetryPolicy | None = None,
         dead_letter: DeadLetter | None = None,
+        producer: Any = None,
+        kind: ProducerKind,
+        config: ConsumerConfig,
     ) -> HandlerOptions:
         if not callable(handler):
             raise TypeError(f"handler must be callable, not {type(handler).__name__}")
@@ -61,4 +72,5 @@ class HandlerOptions:
             deadline=deadline,
             retry=retry or NO_RETRIES,
             dead_letter=dead_letter,
+            producer=result_producer(producer, kind, config),
         )

@@ -14,8 +14,10 @@ from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.processing.dead_letters import attempts_before, due_at_ms, moved_headers
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.options import DeadLetter
+from pyk.clients.processing.results import ProducerRecord
 from pyk.clients.processing.retries import CallAgain, MoveTo, RetryPolicy, after_failure
 from pyk.clients.producer import AsyncProducer
+from pyk.protocol.records.record import Headers
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +30,18 @@ class Recovery:
     """
 
     def __init__(
-        self, core: ConsumerCore, policy: RetryPolicy, dead_letter: DeadLetter | None
+        self,
+        core: ConsumerCore,
+        policy: RetryPolicy,
+        dead_letter: DeadLetter | None,
+        *,
+        writes_later: bool = False,
     ) -> None:
         self._core = core
         self._policy = policy
         self._dead_letter = dead_letter
+        self._writes_later = writes_later
+        """Whether moved records are results, which a transaction writes."""
         self._producer: AsyncProducer[Any, Any] | None = None
 
     def seconds_until_due(self, job: Job) -> float:
@@ -52,19 +61,34 @@ class Recovery:
         action = after_failure(self._policy, record.topic, job.attempts, error, chance)
         if isinstance(action, CallAgain):
             return action.seconds
-        attempts = job.attempts + attempts_before(record)
         if isinstance(action, MoveTo):
+            attempts = job.attempts + attempts_before(record)
             due_ms = client.clock.time_ms() + int(action.seconds * 1000)
-            await self._write(action.topic, record, moved_headers(record, error, attempts, due_ms))
-        elif self._dead_letter is None:
-            raise error
-        elif callable(self._dead_letter):
-            await _called(self._dead_letter, record, error)
+            await self._move(job, action.topic, moved_headers(record, error, attempts, due_ms))
         else:
-            await self._write(self._dead_letter, record, moved_headers(record, error, attempts))
+            await self.put_aside(job, error)
         return None
 
-    async def _write(self, topic: str, record: Any, headers: Any) -> None:
+    async def put_aside(self, job: Job, error: Exception) -> None:
+        """Move a record to the dead letters; raise ``error`` if there are none.
+
+        If it was moved before, and cannot be written there, raise ``error``, too.
+        """
+        if self._dead_letter is None or job.is_moved:
+            raise error
+        job.results = ()
+        if callable(self._dead_letter):
+            await _called(self._dead_letter, job.record, error)
+            return
+        attempts = job.attempts + attempts_before(job.record)
+        await self._move(job, self._dead_letter, moved_headers(job.record, error, attempts))
+
+    async def _move(self, job: Job, topic: str, headers: Headers) -> None:
+        record = job.record
+        if self._writes_later:
+            job.results = (ProducerRecord(topic, record.value, record.key, headers=headers),)
+            job.is_moved = True
+            return
         if self._producer is None:
             self._producer = _producer_for(self._core)
         await self._producer.send_and_wait(topic, record.value, record.key, headers=headers)

@@ -20,12 +20,14 @@ from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError
+from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.gaps import decode_finished, encode_finished
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.recovery import Recovery
-from pyk.clients.topic_partition import OffsetAndMetadata
+from pyk.clients.processing.transactions import ResultTransactions, Seams
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.records import RecordIterator, RecordSpan
 
 log = logging.getLogger(__name__)
@@ -51,6 +53,10 @@ class Runner(Protocol):
         """Make jobs stop as soon as possible; they are not finished."""
         ...
 
+    def fail(self, error: BaseException) -> None:
+        """End the call with an error."""
+        ...
+
 
 class HandlerSession:
     """The jobs of one ``process()``, from the records of a consumer to its commits.
@@ -66,16 +72,35 @@ class HandlerSession:
         lock: AbstractContextManager[object],
         options: HandlerOptions,
     ) -> None:
-        self.recovery = Recovery(core, options.retry, options.dead_letter)
         self._core = core
         self._jobs = jobs
         self._runner = runner
         self._lock = lock
         self._stopped = asyncio.Event()
+        self.results = options.producer
+        """What writes the results of handlers, None if they have none."""
+        self.transactions = self._make_transactions()
+        writes_later = self.transactions is not None
+        self.recovery = Recovery(
+            core, options.retry, options.dead_letter, writes_later=writes_later
+        )
         config = core.config
         self._deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
         longest_ms = config.max_poll_interval_ms - config.heartbeat_interval_ms
         self.patience = PATIENCE * max(longest_ms, 0) / 1000
+
+    def _make_transactions(self) -> ResultTransactions | None:
+        if self.results is None or not self.results.is_transactional:
+            return None
+        seams = Seams(self._assigned, self.follow_pauses, self._put_aside, self._runner.fail)
+        return ResultTransactions(self._core, self._jobs, self._lock, self.results, seams)
+
+    async def _put_aside(self, job: Job, error: Exception) -> None:
+        try:
+            await self.recovery.put_aside(job, error)
+        except Exception as failure:
+            note_origin(failure, job)
+            raise
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -153,11 +178,10 @@ class HandlerSession:
         after it; None if all is finished."""
         with self._lock:
             partition = self._jobs.of(assignment)
-            offset = None if partition is None else partition.first_unfinished
-            if partition is None or offset is None:
-                return None
-            finished = partition.finished_ahead()
-        return OffsetAndMetadata(offset, encode_finished(offset, finished))
+            offset, finished = (None, []) if partition is None else partition.restart()
+        return (
+            None if offset is None else OffsetAndMetadata(offset, encode_finished(offset, finished))
+        )
 
     # -- rebalances --------------------------------------------------------------------------------
 
@@ -171,15 +195,25 @@ class HandlerSession:
             return
         with self._lock:
             closing = self._jobs.close(event.partitions)
-        if not isinstance(event, Lose) and any(p.running for p in closing):
-            await self._wait(closing)
-            if self._core.group is not None:
-                await self._core.group.commits.commit_finished(event.partitions)
+        if not isinstance(event, Lose):
+            deadline = self._core.client.clock.now() + self.patience
+            await self._finish(closing, event.partitions, deadline)
         self._cancel(closing)
 
-    async def _wait(self, closing: list[PartitionJobs]) -> None:
+    async def _finish(
+        self, closing: list[PartitionJobs], partitions: Collection[TopicPartition], deadline: float
+    ) -> None:
+        """Wait for the handlers of partitions, and commit what they finish."""
+        was_running = any(p.running for p in closing)
+        if was_running:
+            await self._wait(closing, deadline)
+        if self.transactions is not None:
+            await self.transactions.flush(partitions, deadline)
+        elif was_running and self._core.group is not None:
+            await self._core.group.commits.commit_finished(partitions)
+
+    async def _wait(self, closing: list[PartitionJobs], deadline: float) -> None:
         now = self._core.client.clock.now
-        deadline = now() + self.patience
         while any(p.running and not p.assignment.is_lost for p in closing):
             left = deadline - now()
             if left <= 0 or self._core.is_closed:
@@ -213,6 +247,15 @@ class HandlerSession:
         """Note that a job of a partition that closes does not run any more."""
         self._stopped.set()
 
+    def handler_done(self, job: Job) -> bool:
+        """Finish a job, or let its results be written first; return whether its partition has to
+        be resumed. The lock is held."""
+        if self.transactions is None:
+            return self._jobs.finish(job)
+        self._jobs.leave_lane(job)
+        self.transactions.add(job)
+        return False
+
     # -- beginning and end -------------------------------------------------------------------------
 
     async def begin(self) -> None:
@@ -221,6 +264,28 @@ class HandlerSession:
         self._core.reader.deserialize(False)
         if self._core.group is not None:
             self._core.group.progress.handled = self
+        if self.transactions is not None:
+            self.transactions.start()
+
+    @property
+    def commits_by_itself(self) -> bool:
+        """Whether the consumer commits what is finished; otherwise transactions do."""
+        return self.transactions is None
+
+    @property
+    def last_patience(self) -> float:
+        """Seconds that handlers may still take when the call ends: none if their results cannot be
+        written."""
+        has_failed = self.transactions is not None and self.transactions.has_failed
+        return 0.0 if has_failed else self.patience
+
+    async def consumer_closes(self, deadline: float) -> None:
+        """Write what is done before the consumer is closed; handlers are not waited for."""
+        with self._lock:
+            self._jobs.is_stopping = True
+        if self.transactions is not None:
+            await self.transactions.close(deadline)
+        await self.recovery.close()
 
     async def end(self, seconds: float) -> None:
         """Commit what is finished, and let the rest be read again from where it begins.
@@ -232,12 +297,16 @@ class HandlerSession:
         if group is not None and not self._core.is_closed:
             now, config = self._core.client.clock.now(), self._core.config
             seconds = min(seconds, config.request_timeout_ms / 1000)
+            if self.transactions is not None:
+                await self.transactions.close(now + seconds)
             await group.commits.commit_finished(None, now + seconds)
         with self._lock:
             partitions = list(self._jobs)
             self._jobs.forget(partitions)
         for partition in partitions:
             self._give_back(partition)
+        if self.transactions is not None:
+            self.transactions.ask_group_if_in_doubt()
         await self.recovery.close()
         if group is not None:
             group.progress.handled = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
@@ -18,13 +18,24 @@ from pyk.clients.processing.attempt import RUNNING, Attempt
 from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.results import results_of
 from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.producer import Producer
 from pyk.clients.wording import counted
 
 if TYPE_CHECKING:
     from pyk.clients.consumer.faces.consumer import Consumer
 
 log = logging.getLogger(__name__)
+
+
+def process_in_threads(
+    consumer: Consumer[Any, Any], handler: Callable[[Any], object], **options: Any
+) -> None:
+    """Do what :meth:`Consumer.process` says."""
+    config = consumer._core.config
+    checked = HandlerOptions.checked(handler, kind=Producer, config=config, **options)
+    ThreadRunner(consumer, checked).run()
 
 
 class ThreadRunner:
@@ -70,11 +81,11 @@ class ThreadRunner:
             except ClosedError:
                 return 0.0
             except WakeupError:
-                return self._session.patience
+                return self._session.last_patience
             except Exception as error:
                 if not self._session.goes_on_after(error):
                     self._failure = self._failure or error
-                    return self._session.patience
+                    return self._session.last_patience
 
     def _read_on(self) -> None:
         limit = self._core.limits.poll_records(None)
@@ -109,15 +120,13 @@ class ThreadRunner:
                     wait = self._attempt(job)
                 except BaseException as error:
                     note_origin(error, job)
+                    self._stopped(job, is_done=False)
                     raise
-                finally:
-                    self._stopped(job)
-                if wait is None:
-                    self._finish(job)
-                else:
+                self._stopped(job, is_done=wait is None)
+                if wait is not None:
                     self._core.call_soon(self._session.call_again, job, wait)
         except BaseException as error:  # the caller of process() gets it
-            self._fail(error)
+            self.fail(error)
         finally:
             with self._changed:
                 self._workers -= 1
@@ -142,31 +151,45 @@ class ThreadRunner:
         job.attempts += 1
         RUNNING.set(Attempt(job, self._core.client.clock.now, self._options.deadline))
         try:
-            if self._options.handler(self._session.record_of(job)) is not None:
-                raise StateError("the handler of a blocking Consumer must return None")
+            self._take(job, self._options.handler(self._session.record_of(job)))
         except Exception as error:
             if not self._options.recovers:
                 raise
             return self._consumer._thread.call(recovery.recover(job, error))
         return None
 
-    def _stopped(self, job: Job) -> None:
+    def _take(self, job: Job, returned: object) -> None:
+        """Take what the handler has returned: results, if there is a producer for them."""
+        results = self._session.results
+        if results is not None:
+            job.results = results_of(returned)
+            if not results.is_transactional:
+                results.write_blocking(job)
+        elif returned is not None:
+            raise StateError(
+                "the handler of a blocking Consumer must return None; records that it returns are "
+                "written by process(…, producer=…)"
+            )
+
+    def _stopped(self, job: Job, *, is_done: bool) -> None:
+        """Record that a job does not run any more. At one time, as a rebalance waits for that, and
+        then commits what is finished."""
+        is_resumed = False
         with self._changed:
             job.partition.running.discard(job)
             is_closing = job.partition.is_closing
+            if is_done:
+                ready = self._jobs.ready_count
+                is_resumed = self._session.handler_done(job)
+                if ready:
+                    self._changed.notify()
+        if is_resumed:
+            self._core.call_soon(self._session.follow_pauses, (job.partition,))
         if is_closing:
             self._core.call_soon(self._session.job_stopped)
 
-    def _finish(self, job: Job) -> None:
-        with self._changed:
-            ready = self._jobs.ready_count
-            is_resumed = self._jobs.finish(job)
-            if ready:
-                self._changed.notify()
-        if is_resumed:
-            self._core.call_soon(self._session.follow_pauses, (job.partition,))
-
-    def _fail(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
+        """End the call with an error, the first one that there is."""
         with self._changed:
             self._failure = self._failure or error
             self._jobs.is_stopping = True

@@ -78,7 +78,7 @@ def test_only_what_is_before_the_first_unfinished_job_is_committed():
         finish(jobs, running[index])
 
     assert partition.first_unfinished == 2
-    assert partition.finished_ahead() == [3, 4]
+    assert partition.restart()[1] == [3, 4]
     finish(jobs, running[2])
     assert partition.first_unfinished == 5
     finish(jobs, running[5])
@@ -92,7 +92,7 @@ def test_what_an_earlier_run_has_finished_is_left_out():
     jobs.add(partition, records(2, first=5))
 
     assert [job.offset for job in take_all(jobs)] == [1, 4, 6]
-    assert partition.finished_ahead() == [2, 3, 5]
+    assert partition.restart()[1] == [2, 3, 5]
 
 
 def test_a_partition_with_enough_records_is_paused_until_half_of_them_are_finished():
@@ -166,7 +166,7 @@ def test_any_schedule_keeps_the_order_and_commits_no_gap(ordering, count, concur
         unfinished = sorted(set(range(count)).difference(done))
         assert partition.first_unfinished == (unfinished[0] if unfinished else None)
         ahead = [offset for offset in sorted(done) if unfinished and offset > unfinished[0]]
-        assert partition.finished_ahead() == ahead
+        assert partition.restart()[1] == ahead
 
     if ordering is Ordering.PARTITION:
         assert done == sorted(done)

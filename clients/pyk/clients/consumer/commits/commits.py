@@ -94,6 +94,11 @@ class Finished:
 class HandledOffsets(Protocol):
     """Tells what ``process()`` has not finished yet of the records that were handed out."""
 
+    @property
+    def commits_by_itself(self) -> bool:
+        """Whether the consumer commits what is finished; otherwise transactions do."""
+        ...
+
     def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
         """Return the first unfinished offset and a note, None if all of a partition is finished."""
         ...

@@ -31,6 +31,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, T
 
 if TYPE_CHECKING:
     from pyk.clients.processing.retries import RetryPolicy
+    from pyk.clients.producer import AsyncProducer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +116,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         dead_letter: str
         | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
         | None = None,
+        producer: AsyncProducer[Any, Any] | None = None,
     ) -> None:
         """Call ``handler`` with each record, many side by side; commit what is finished in order.
 
@@ -131,19 +133,22 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         ``dead_letter``, a topic or a callable that gets record and error; one that cannot be
         deserialized goes there at once. Without ``dead_letter``, the error ends the call and is
         raised, after the others have finished; the record is read again.
-        """
-        from pyk.clients.processing.async_driver import TaskRunner
-        from pyk.clients.processing.options import HandlerOptions
 
-        options = HandlerOptions.checked(
+        With a ``producer``, the handler returns a :class:`ProducerRecord`, several, or None. With a
+        ``transactional_id`` its transactions contain these and the offsets: exactly once.
+        """
+        from pyk.clients.processing.async_driver import process_in_tasks
+
+        await process_in_tasks(
+            self,
             handler,
             concurrency=concurrency,
             ordering=ordering,
             deadline=deadline,
             retry=retry,
             dead_letter=dead_letter,
+            producer=producer,
         )
-        await TaskRunner(self, options).run()
 
     async def _do(self, step: Step) -> Any:
         if not isinstance(step, TellListener):

@@ -26,6 +26,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, T
 
 if TYPE_CHECKING:
     from pyk.clients.processing.retries import RetryPolicy
+    from pyk.clients.producer import Producer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,6 +109,7 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         dead_letter: str
         | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
         | None = None,
+        producer: Producer[Any, Any] | None = None,
     ) -> None:
         """Call ``handler`` with each record, many side by side; commit what is finished in order.
 
@@ -124,19 +126,22 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         ``dead_letter``, a topic or a callable that gets record and error; one that cannot be
         deserialized goes there at once. Without ``dead_letter``, the error ends the call and is
         raised, after the others have finished; the record is read again.
-        """
-        from pyk.clients.processing.options import HandlerOptions
-        from pyk.clients.processing.thread_driver import ThreadRunner
 
-        options = HandlerOptions.checked(
+        With a ``producer``, the handler returns a :class:`ProducerRecord`, several, or None. With a
+        ``transactional_id`` its transactions contain these and the offsets: exactly once.
+        """
+        from pyk.clients.processing.thread_driver import process_in_threads
+
+        process_in_threads(
+            self,
             handler,
             concurrency=concurrency,
             ordering=ordering,
             deadline=deadline,
             retry=retry,
             dead_letter=dead_letter,
+            producer=producer,
         )
-        ThreadRunner(self, options).run()
 
     def _do(self, step: Step) -> Any:
         if not isinstance(step, TellListener):

@@ -44,6 +44,10 @@ class HandlersOfProcess(Protocol):
         """Stop the handlers of partitions that go; on the consumer's event loop."""
         ...
 
+    async def consumer_closes(self, deadline: float) -> None:
+        """Begin no more handlers, and write what those before have returned."""
+        ...
+
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
 class ConsumerFace(ReadingFace[K, V]):
@@ -169,6 +173,8 @@ class ConsumerFace(ReadingFace[K, V]):
     def _close_steps(self, deadlines: ClosingDeadlines, leave_group: bool | None) -> Steps[None]:
         core = self._core
         try:
+            if self._handlers is not None:
+                yield from on_loop(self._handlers.consumer_closes, deadlines.commit)
             yield from self._settle_steps(deadlines.commit)
             yield from self._leave_steps(deadlines.commit)
         except (KeyboardInterrupt, asyncio.CancelledError):

@@ -137,7 +137,11 @@ class DoubtfulPositions:
             if committed is not None:
                 known_epoch = committed.leader_epoch
                 offset, epoch = committed.offset, UNKNOWN if known_epoch is None else known_epoch
-            self._positions.settle(one.assigned, one.version, offset, epoch)
+            if self._positions.settle(one.assigned, one.version, offset, epoch) and committed:
+                # With its note: process() goes on behind what was finished ahead.
+                self._group.progress.stored(
+                    {partition: committed}, {partition: one.assigned.version}
+                )
         self._look()
 
     def _waits(self, partition: TopicPartition) -> bool:

@@ -114,8 +114,10 @@ class GroupCommits:
 
     @property
     def commits_by_itself(self) -> bool:
-        """Whether finished offsets are committed without a call: always under ``process()``."""
-        return self._config.enable_auto_commit or self.progress.handled is not None
+        """Whether finished offsets are committed without a call: also under ``process()``, unless
+        that has transactions."""
+        handled = self.progress.handled
+        return self._config.enable_auto_commit if handled is None else handled.commits_by_itself
 
     async def commit_finished(
         self, partitions: Collection[TopicPartition] | None, deadline: float | None = None
