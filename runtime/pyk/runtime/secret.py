@@ -79,11 +79,15 @@ def secret_of(value: str | Secret, name: str = "a secret") -> Secret:
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str):
-        hint = "; is the variable of the environment set?" if value is None else ""
-        raise TypeError(f"{name} must be a str, not {type(value).__name__}{hint}")
+        raise TypeError(f"{name} must be a str, not {_kind(value)}")
     return Secret(value)
 
 
 def password_of(value: str | Secret) -> Secret:
     """Return a password as :func:`secret_of` does."""
     return secret_of(value, "password")
+
+
+def _kind(value: object) -> str:
+    hint = "; is the variable of the environment set?" if value is None else ""
+    return f"{type(value).__name__}{hint}"
