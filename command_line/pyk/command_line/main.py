@@ -25,9 +25,11 @@ COMMANDS = {
     "broker": "Run a broker for development and tests.",
     "cluster": "Show the cluster and its brokers.",
     "completion": "Print the completion of commands for a shell.",
+    "config": "Show and change settings of topics, brokers and groups.",
     "consume": "Print the records of a topic.",
     "decode": "Show bytes of the Kafka protocol as text.",
     "dump-log": "Show what the files of a log hold.",
+    "group": "List, describe, reset and delete groups, and watch their lag.",
     "produce": "Send records to a topic.",
     "topic": "Create, list, describe, change and delete topics.",
 }

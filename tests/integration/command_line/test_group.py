@@ -1,0 +1,172 @@
+"""``pyk group`` from scripts and on a terminal."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from pyk.clients import Consumer, Producer
+from pyk.reference_broker import Cluster
+from support.pyk_command import Ran, run, run_on_terminal, start
+from support.real_time import IN_TIME, eventually
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """Run a cluster with ten records, of which the group ``billing`` has read four."""
+    with Cluster() as cluster:
+        cluster.create_topic("orders")
+        with Producer(cluster.bootstrap) as producer:
+            producer.send_batch("orders", [b"x"] * 10).result()
+        with Consumer(
+            cluster.bootstrap,
+            topics=["orders"],
+            group_id="billing",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+        ) as consumer:
+            eventually(lambda: bool(consumer.poll(1)))
+            consumer.commit({("orders", 0): 4})  # type: ignore[dict-item]
+        yield cluster
+
+
+def group(cluster: Cluster, *words: object) -> Ran:
+    return run("group", *words, "-b", cluster.bootstrap)
+
+
+def shown(cluster: Cluster, *words: object, typed: str = "") -> Ran:
+    return run_on_terminal("group", *words, "-b", cluster.bootstrap, typed=typed)
+
+
+def test_groups_are_listed(cluster: Cluster) -> None:
+    assert group(cluster, "list").out == "billing\tEmpty\tclassic\tconsumer\t0\n"
+    assert group(cluster, "list", "x*").out == ""
+    assert group(cluster, "list", "--state", "Stable").out == ""
+    assert group(cluster, "list", "--json").json == [
+        {"group": "billing", "state": "Empty", "type": "classic", "protocolType": "consumer",
+         "coordinator": 0}
+    ]  # fmt: skip
+    assert shown(cluster, "list").lines == [
+        "Group    State  Type     Protocol  Coordinator",
+        "billing  Empty  classic  consumer            0",
+    ]
+
+
+def test_a_group_is_described_with_its_members(cluster: Cluster) -> None:
+    with Consumer(cluster.bootstrap, group_id="billing", topics=["orders"]) as consumer:
+        eventually(lambda: bool(consumer.poll(0.1)) or bool(consumer.assignment()))
+        (form,) = group(cluster, "describe", "billing", "--json").json
+        piped = group(cluster, "describe", "billing").lines
+        table = shown(cluster, "describe", "billing").lines
+
+    (member,) = form["members"]
+    assert (form["state"], form["assignor"]) == ("Stable", "range")
+    assert (member["clientId"], member["partitions"]) == ("pyk", ["orders-0"])
+    assert piped == [
+        "Group\tbilling",
+        "State\tStable",
+        "Protocol type\tconsumer",
+        "Assignor\trange",
+        "Coordinator\t0",
+        f"{member['memberId']}\t-\tpyk\t{member['host']}\torders-0",
+    ]
+    assert table[5].split() == ["Member", "Instance", "Client", "Host", "Partitions"]
+
+
+def test_the_lag_is_shown(cluster: Cluster) -> None:
+    assert group(cluster, "lag", "billing").out == "orders\t0\t4\t10\t6\n"
+    assert group(cluster, "lag", "billing", "-t", "orders:0", "--json").json == [
+        {"topic": "orders", "partition": 0, "committedOffset": 4, "endOffset": 10, "lag": 6}
+    ]
+    assert shown(cluster, "lag", "billing").lines == [
+        "Topic   Partition  Committed  Log end  Lag",
+        "orders          0          4       10    6",
+        "Total lag: 6",
+    ]
+
+
+def test_the_lag_is_watched_until_ctrl_c(cluster: Cluster) -> None:
+    words = ("group", "lag", "billing", "-w", "--interval", "0.05", "--json")
+    with start(*words, "-b", cluster.bootstrap) as process:
+        assert process.stdout is not None
+        seen = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=IN_TIME)
+
+    assert len(set(seen)) == 1
+    assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("when", "new"), [("earliest", 0), ("latest", 10), ("7", 7), ("-2", 8), ("1h", 0)]
+)
+def test_a_group_is_reset(cluster: Cluster, when: str, new: int) -> None:
+    tried = group(cluster, "reset", "billing", "--to", when, "--dry-run")
+    lag_before = group(cluster, "lag", "billing").out
+    done = group(cluster, "reset", "billing", "--to", when, "--json").json
+
+    assert tried.out == f"orders\t0\t4\t{new}\n"
+    assert lag_before == "orders\t0\t4\t10\t6\n"
+    assert done == [
+        {"group": "billing", "topic": "orders", "partition": 0, "committedOffset": 4,
+         "newOffset": new}
+    ]  # fmt: skip
+    assert group(cluster, "lag", "billing").out == f"orders\t0\t{new}\t10\t{10 - new}\n"
+
+
+def test_a_new_group_is_given_offsets(cluster: Cluster) -> None:
+    assert group(cluster, "reset", "new", "--to", "3", "-t", "orders").out == "orders\t0\t-\t3\n"
+    assert group(cluster, "lag", "new").out == "orders\t0\t3\t10\t7\n"
+
+
+def test_a_reset_is_confirmed_on_a_terminal(cluster: Cluster) -> None:
+    kept = shown(cluster, "reset", "billing", "--to", "0", typed="n\n")
+    done = shown(cluster, "reset", "billing", "--to", "0", typed="y\n")
+
+    assert kept.code == 130
+    assert done.lines[-1] == "orders          0          4    0"
+
+
+def test_a_group_with_members_is_neither_reset_nor_deleted(cluster: Cluster) -> None:
+    with Consumer(cluster.bootstrap, group_id="billing", topics=["orders"]) as consumer:
+        eventually(lambda: bool(consumer.poll(0.1)) or bool(consumer.assignment()))
+        reset = group(cluster, "reset", "billing", "--to", "0")
+        deleted = group(cluster, "delete", "billing")
+
+    assert reset == Ran(
+        1,
+        "",
+        "error: group 'billing' has members, which would go on where they are: stop them first\n",
+    )
+    assert deleted.code == 1
+    assert deleted.err.endswith("; stop its members first\n")
+
+
+def test_groups_and_their_offsets_are_deleted(cluster: Cluster) -> None:
+    offsets = group(cluster, "delete", "billing", "--offsets-of", "orders")
+    lag = group(cluster, "lag", "billing")
+    deleted = shown(cluster, "delete", "billing", "--yes")
+
+    assert (offsets, lag) == (Ran(0, ""), Ran(0, ""))
+    assert deleted.lines == ["group billing deleted"]
+    assert group(cluster, "list").out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (["describe", "biling"], 1, "group 'biling' does not exist; did you mean 'billing'?"),
+        (["lag", "x"], 1, "group 'x' does not exist; see pyk group list"),
+        (["delete", "biling"], 1, "group 'biling' does not exist; did you mean 'billing'?"),
+        (["reset", "x", "--to", "0"], 1,
+         "group 'x' has committed no offsets; name topics with --topic"),
+        (["lag", "billing", "-t", "orders:x"], 2,
+         "'orders:x' must be TOPIC or TOPIC:PARTITION,…"),
+        (["lag", "billing", "-t", "orders:7"], 1, "topic 'orders' has no partition 7"),
+        (["reset", "billing"], 2, "Missing option '--to' (see pyk group reset --help)"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_to_do(cluster: Cluster, words: list[str], code: int, line: str) -> None:
+    assert group(cluster, *words) == Ran(code, "", f"error: {line}\n")
