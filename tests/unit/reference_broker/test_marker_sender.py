@@ -106,6 +106,21 @@ def test_markers_are_written_when_all_leaders_have_answered() -> None:
     leaders.answer(2)
 
     assert outcome(result) is ErrorCode.NONE
+    assert leaders.timers.next_deadline() is None
+
+
+def test_all_leaders_that_could_not_write_are_asked_again() -> None:
+    leaders = Leaders()
+    first, second = leaders.write(ORDERS, BILLS), leaders.write(BILLS)
+    for node_id in (1, 2, 2):
+        leaders.answer(node_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    leaders.wait()
+
+    assert sorted(leaders.nodes) == [1, 2, 2]
+    for node_id in (1, 2, 2):
+        leaders.answer(node_id)
+    assert outcome(first) is outcome(second) is ErrorCode.NONE
 
 
 def test_without_partitions_there_is_nothing_to_write() -> None:
@@ -152,6 +167,16 @@ def test_a_fenced_coordinator_gives_up() -> None:
 
     assert outcome(result) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
     assert not leaders.asked
+
+
+def test_the_markers_of_a_fenced_coordinator_are_not_written() -> None:
+    leaders = Leaders()
+    result = leaders.write(ORDERS)
+
+    leaders.answer(1, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+    assert outcome(result) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert leaders.timers.next_deadline() is None
 
 
 def test_nobody_is_asked_for_a_shard_that_was_unloaded() -> None:
