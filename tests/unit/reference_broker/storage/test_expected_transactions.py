@@ -59,11 +59,31 @@ def test_nothing_is_expected_any_more_once_the_transaction_is_open_or_has_ended(
     expect(log, 0)
     append_in_transaction(log, b"0")
     append_in_transaction(log, b"1", base_sequence=1)
-    expect(log, 5)
+    expect(log, 0)
     end_transaction(log, commit=True)
+    assert not log.producers.expected.producers
 
     append_in_transaction(log, b"2", base_sequence=2)
     assert not log.producers.expected.producers
+
+
+def test_batch_of_a_known_producer_does_not_overtake_one_that_waits():
+    log = open_log()
+    append_in_transaction(log, b"0")
+    end_transaction(log, commit=True)
+    expect(log, 0, begins_at_zero=True)  # late, and sent before the marker
+
+    with pytest.raises(OutOfOrderSequenceError, match="at sequence 1, expected was 0"):
+        append_in_transaction(log, b"1", base_sequence=1)
+
+
+def test_producer_of_version_2_goes_on_where_it_is_known():
+    log = open_log()
+    append_in_transaction(log, b"0")
+    end_transaction(log, commit=True)
+    expect(log, 1, begins_at_zero=True)
+
+    append_in_transaction(log, b"1", base_sequence=1)
 
 
 def test_expectation_expires_with_the_producers():

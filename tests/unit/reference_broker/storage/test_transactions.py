@@ -287,6 +287,28 @@ def test_producer_with_an_open_transaction_does_not_expire():
     assert log.producers.expire(START_MS + 10**9, expiration_ms=1) == 1
 
 
+def test_producer_expires_some_time_after_its_last_marker():
+    log = open_log()
+    append_in_transaction(log, b"0")
+    log.producers.get(7).last_timestamp = START_MS - 1000
+    end_transaction(log, commit=True)
+
+    assert log.producers.expire(START_MS + 999, expiration_ms=1000) == 0
+    assert log.producers.expire(START_MS + 1000, expiration_ms=1000) == 1
+
+
+def test_transaction_is_open_for_its_producer_in_its_epoch_only():
+    log = open_log()
+    append_in_transaction(log, b"0", producer_epoch=2)
+
+    assert log.producers.has_open_transaction(7, 2)
+    assert not log.producers.has_open_transaction(7, 1)
+    assert not log.producers.has_open_transaction(7, 3)
+    assert not log.producers.has_open_transaction(8, 2)
+    end_transaction(log, commit=True, producer_epoch=2)
+    assert not log.producers.has_open_transaction(7, 2)
+
+
 def test_follower_knows_transactions_too():
     leader, follower = open_log(), open_log()
     append_in_transaction(leader, b"0", producer_id=1)
