@@ -28,6 +28,7 @@ COMMANDS = {
     "config": "Show and change settings of topics, brokers and groups.",
     "consume": "Print the records of a topic.",
     "decode": "Show bytes of the Kafka protocol as text.",
+    "doctor": "Find out why a client cannot work.",
     "dump-log": "Show what the files of a log hold.",
     "group": "List, describe, reset and delete groups, and watch their lag.",
     "produce": "Send records to a topic.",

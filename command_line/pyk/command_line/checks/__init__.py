@@ -1,0 +1,1 @@
+"""What ``pyk doctor`` concludes from what it has seen. Pure."""

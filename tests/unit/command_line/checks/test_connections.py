@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from pyk.clients.errors import (
+    ConnectionAttempt,
+    NodeUnavailableError,
+    SaslAuthenticationFailedError,
+    Stage,
+)
+from pyk.command_line.checks.connections import (
+    ADVERTISED,
+    CORRECT_LISTENERS,
+    MEANINGS,
+    Reached,
+    Unreached,
+    advertised_findings,
+    connection_findings,
+)
+from pyk.command_line.checks.finding import Finding, Status, failed, ok, warning
+
+REFUSED = ConnectionAttempt("shop:9092", "10.0.0.1:9092", Stage.TCP, "connection refused", "is it?")
+
+
+def test_each_step_to_a_server_is_told() -> None:
+    reached = Reached("shop:9093", "10.0.0.1:9093", 7.6, True, "SCRAM-SHA-256")
+
+    assert list(connection_findings(reached, ["10.0.0.1:9093", "10.0.0.2:9093"])) == [
+        ok("DNS", "shop:9093", "it is 10.0.0.1:9093, 10.0.0.2:9093"),
+        ok("TCP", "shop:9093", "10.0.0.1:9093 accepts connections"),
+        ok("TLS", "shop:9093", "its certificate is trusted and fits its name"),
+        ok("ApiVersions", "shop:9093", "it is a Kafka broker (8 ms)"),
+        ok("SASL", "shop:9093", "it accepts the login by SCRAM-SHA-256"),
+    ]
+
+
+def test_an_address_is_not_looked_up() -> None:
+    reached = Reached("10.0.0.1:9092", "10.0.0.1:9092", 1, False)
+
+    assert [one.check for one in connection_findings(reached, ["10.0.0.1:9092"])] == [
+        "TCP",
+        "ApiVersions",
+    ]
+
+
+def test_an_address_of_several_that_fails_is_a_warning() -> None:
+    reached = Reached("shop:9092", "10.0.0.2:9092", 1, False, failures=(REFUSED,))
+
+    first = next(connection_findings(reached, []))
+
+    assert (first.status, first.seen) == (
+        Status.WARNING,
+        "TCP at 10.0.0.1:9092: connection refused; is it?",
+    )
+
+
+def test_the_words_of_a_failure_are_those_of_the_clients() -> None:
+    unreached = Unreached("shop:9092", Stage.TCP, NodeUnavailableError("x"), (REFUSED,))
+
+    assert list(connection_findings(unreached, [])) == [
+        failed(
+            "TCP",
+            "shop:9092",
+            "at 10.0.0.1:9092: connection refused",
+            MEANINGS[Stage.TCP],
+            "is it?",
+        )
+    ]
+
+
+def test_an_advertised_address_that_fails_leads_to_the_broker() -> None:
+    unreached = Unreached("shop:9092", Stage.TCP, NodeUnavailableError("x"), (REFUSED,))
+
+    (finding,) = connection_findings(unreached, [], is_advertised=True)
+
+    assert finding.meaning == f"{MEANINGS[Stage.TCP]}; {ADVERTISED}"
+    assert finding.advice == f"is it? {CORRECT_LISTENERS}"
+
+
+def test_a_refused_login_is_explained() -> None:
+    error = SaslAuthenticationFailedError("wrong password")
+
+    (finding,) = connection_findings(Unreached("shop:9092", Stage.SASL, error), [])
+
+    assert (finding.check, finding.seen, finding.meaning) == (
+        "SASL",
+        "wrong password",
+        "the broker does not accept the login",
+    )
+
+
+def test_every_stage_has_a_meaning() -> None:
+    assert set(MEANINGS) == set(Stage)
+
+
+def test_brokers_that_advertise_the_clients_own_machine_are_found() -> None:
+    brokers = [(0, "localhost", 9092), (1, "shop", 9092)]
+
+    assert [one.subject for one in advertised_findings(["shop"], brokers)] == ["broker 0"]
+    assert list(advertised_findings(["localhost"], brokers)) == []
+
+
+def test_brokers_that_advertise_the_same_address_are_found() -> None:
+    (finding,) = advertised_findings(["shop"], [(0, "shop", 9092), (1, "shop", 9092)])
+
+    assert finding.seen == "it advertises shop:9092, and so does broker 0"
+
+
+def test_a_finding_is_text_and_json() -> None:
+    finding = warning("clock", "orders", "seen", "meant", "done")
+
+    assert finding.lines() == ["clock orders: seen", "means: meant", "do: done"]
+    assert finding.form() == {
+        "check": "clock", "subject": "orders", "status": "warning", "seen": "seen",
+        "meaning": "meant", "advice": "done",
+    }  # fmt: skip
+    assert Finding("a", "b", Status.OK, "c").lines() == ["a b: c"]

@@ -1,0 +1,177 @@
+"""Conclusions from versions, clocks, topics and groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients import (
+    AclOperation,
+    ConsumerGroupDescription,
+    GroupAuthorizationFailedError,
+    GroupIdNotFoundError,
+    KafkaError,
+    MemberDescription,
+    PartitionLag,
+    TopicPartition,
+    UnknownServerError,
+)
+from pyk.command_line.checks.cluster_state import (
+    NEEDED,
+    clock_findings,
+    controller_findings,
+    version_findings,
+)
+from pyk.command_line.checks.finding import Finding, Status, ok
+from pyk.command_line.checks.groups import group_findings
+from pyk.command_line.checks.topics import PartitionState, TopicState, topic_findings
+from pyk.protocol import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.versions import VersionRange
+
+OLD = {api: api.stable_versions for api in NEEDED}
+
+
+def shape(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(one.check, one.status.value) for one in findings]
+
+
+@pytest.mark.parametrize(
+    ("extra", "release"),
+    [
+        ([], "0.11"), ([ApiKey.DELETE_GROUPS], "1.1"), ([ApiKey.DESCRIBE_CLUSTER], "2.8"),
+        ([ApiKey.DESCRIBE_CLUSTER, ApiKey.CONSUMER_GROUP_HEARTBEAT], "3.7"),
+    ],
+)  # fmt: skip
+def test_the_apis_of_a_broker_tell_its_release(extra: list[ApiKey], release: str) -> None:
+    apis = OLD | {api: api.versions for api in extra}
+
+    assert list(version_findings("shop:9092", apis)) == [
+        ok("versions", "shop:9092", f"{len(apis)} APIs, those of Kafka {release} or newer")
+    ]
+
+
+def test_a_broker_without_a_version_in_common_fails() -> None:
+    apis = OLD | {ApiKey.FETCH: VersionRange(0, 3)}
+
+    (finding,) = version_findings("shop:9092", apis)
+
+    assert (finding.status, finding.seen) == (Status.FAILED, "no version in common of Fetch")
+
+
+@pytest.mark.parametrize(
+    ("controller", "status"), [(0, Status.OK), (-1, Status.WARNING), (7, Status.WARNING)]
+)
+def test_a_cluster_needs_a_controller(controller: int, status: Status) -> None:
+    assert [one.status for one in controller_findings(controller, {0, 1})] == [status]
+
+
+@pytest.mark.parametrize(
+    ("newest", "statuses"),
+    [(None, []), (1_000, [Status.OK]), (61_000, [Status.OK]), (61_001, [Status.WARNING])],
+)
+def test_records_from_the_future_are_found(newest: int | None, statuses: list[Status]) -> None:
+    assert [one.status for one in clock_findings("orders", newest, 1_000)] == statuses
+
+
+def partition(leader: int = 0, replicas: int = 3, in_sync: int = 3) -> PartitionState:
+    return PartitionState(0, leader, tuple(range(replicas)), tuple(range(in_sync)))
+
+
+READ, WRITE = 1 << AclOperation.READ, 1 << AclOperation.WRITE
+
+
+@pytest.mark.parametrize(
+    ("state", "minimum", "expected"),
+    [
+        (partition(), 2, [("leaders", "ok"), ("replicas", "ok")]),
+        (partition(leader=-1), None, [("leaders", "failed")]),
+        (partition(in_sync=2), 2, [("leaders", "ok"), ("replicas", "warning")]),
+        (partition(in_sync=1), 2, [("leaders", "ok"), ("replicas", "failed")]),
+        (partition(replicas=1, in_sync=1), 2, [("leaders", "ok"), ("replicas", "failed")]),
+    ],
+)
+def test_partitions_need_leaders_and_replicas_in_sync(
+    state: PartitionState, minimum: int | None, expected: list[tuple[str, str]]
+) -> None:
+    topic = TopicState("orders", 0, (state,))
+
+    assert shape(list(topic_findings(topic, minimum, {}))) == expected
+
+
+def test_too_few_replicas_are_told_from_replicas_that_are_behind() -> None:
+    topic = TopicState("orders", 0, (partition(replicas=1, in_sync=1),))
+
+    finding = list(topic_findings(topic, 2, {}))[1]
+
+    assert finding.seen == "min.insync.replicas is 2, and there are fewer replicas"
+
+
+@pytest.mark.parametrize(
+    ("operations", "statuses"),
+    [
+        (READ | WRITE, ["ok", "ok"]), (READ, ["ok", "warning"]), (0, ["warning", "warning"]),
+        (-(2**31), []),
+    ],
+)  # fmt: skip
+def test_what_the_client_may_do_is_told(operations: int, statuses: list[str]) -> None:
+    topic = TopicState("orders", 0, (partition(),), operations)
+
+    found = [one for one in topic_findings(topic, None, {}) if one.check == "authorization"]
+
+    assert [one.status.value for one in found] == statuses
+
+
+@pytest.mark.parametrize(
+    ("code", "check", "advice"),
+    [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic", "did you mean 'orders'?"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "authorization",
+         "give its user READ, WRITE or DESCRIBE on the topic"),
+        (ErrorCode.LEADER_NOT_AVAILABLE, "topic", "try again later"),
+        (12_345, "topic", "try again later"),
+    ],
+)  # fmt: skip
+def test_a_topic_that_cannot_be_described_is_explained(code: int, check: str, advice: str) -> None:
+    (finding,) = topic_findings(TopicState("ordrs", code), None, {"orders": None})
+
+    assert (finding.check, finding.status, finding.advice) == (check, Status.FAILED, advice)
+
+
+def test_an_unknown_topic_without_a_likeness_may_be_created() -> None:
+    topic = TopicState("x", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    assert next(topic_findings(topic, None, {})).advice == "create it: pyk topic create x"
+
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def described(state: str, *assignments: tuple[TopicPartition, ...]) -> ConsumerGroupDescription:
+    members = tuple(
+        MemberDescription(f"m{number}", None, "c", "/h", one)
+        for number, one in enumerate(assignments)
+    )
+    return ConsumerGroupDescription("billing", state, "consumer", "range", 0, members)
+
+
+@pytest.mark.parametrize(
+    ("group", "lags", "expected"),
+    [
+        (described("Stable", (ORDERS,)), {ORDERS: PartitionLag(4, 10)},
+         [("group", "ok"), ("lag", "ok")]),
+        (described("Empty"), {}, [("group", "warning"), ("lag", "warning")]),
+        (described("PreparingRebalance", ()), {ORDERS: PartitionLag(4, 10)},
+         [("group", "warning"), ("lag", "ok")]),
+        (described("Stable", (ORDERS,), ()), {ORDERS: PartitionLag(None, 10)},
+         [("group", "ok"), ("lag", "ok"), ("assignment", "warning")]),
+        (GroupIdNotFoundError("none"), {}, [("group", "warning")]),
+        (GroupAuthorizationFailedError("no"), {}, [("authorization", "failed")]),
+        (UnknownServerError("no"), {}, [("group", "failed")]),
+    ],
+)  # fmt: skip
+def test_groups_are_judged_by_state_members_and_lag(
+    group: ConsumerGroupDescription | KafkaError,
+    lags: dict[TopicPartition, PartitionLag],
+    expected: list[tuple[str, str]],
+) -> None:
+    assert shape(list(group_findings("billing", group, lags))) == expected
