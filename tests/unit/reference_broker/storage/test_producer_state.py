@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.reference_broker.storage import InvalidProducerEpochError, OutOfOrderSequenceError
+from pyk.reference_broker.storage.producer_entry import ProducerEntry
 from pyk.reference_broker.storage.producer_snapshots import decode_snapshot, encode_snapshot
 from pyk.reference_broker.storage.producer_state import ProducerStates
 from pyk.runtime.virtual_time import START_MS
@@ -33,6 +34,13 @@ def test_batches_follow_each_other_without_a_gap():
 
 def test_unknown_producer_may_begin_anywhere():
     assert produce(open_log(), base_sequence=42).base_offset == 0
+
+
+def test_producer_without_an_epoch_may_begin_anywhere():
+    log = open_log()
+    log.producers.restore([ProducerEntry(7)], 0)
+
+    assert produce(log, base_sequence=42).base_offset == 0
 
 
 def test_gap_is_refused_and_nothing_appended():

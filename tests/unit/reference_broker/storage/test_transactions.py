@@ -309,6 +309,30 @@ def test_transaction_is_open_for_its_producer_in_its_epoch_only():
     assert not log.producers.has_open_transaction(7, 2)
 
 
+def test_truncation_forgets_the_transactions_that_were_cut_off():
+    log = open_log()
+    append(log, b"before")
+    append_in_transaction(log, b"0", b"1")
+
+    log.truncate_to(1)
+    append(log, b"behind")
+
+    assert log.last_stable_offset == log.log_end_offset == 2
+
+
+def test_truncation_opens_the_transactions_whose_markers_were_cut_off():
+    log = open_log()
+    append(log, b"before")
+    append_in_transaction(log, b"0")
+    end_transaction(log, commit=True)
+
+    log.truncate_to(2)
+
+    assert log.producers.has_open_transaction(7, 0)
+    assert log.producers.map_end_offset == 2
+    assert log.last_stable_offset == 1
+
+
 def test_follower_knows_transactions_too():
     leader, follower = open_log(), open_log()
     append_in_transaction(leader, b"0", producer_id=1)

@@ -220,3 +220,52 @@ def test_each_transaction_has_contents_of_its_own() -> None:
     state.begin()
 
     assert state.contents is not before
+
+
+def test_a_new_producer_has_no_identity_and_an_empty_transaction() -> None:
+    state = TransactionState("billing")
+
+    assert (state.transactional_id, state.identity, state.version) == ("billing", None, 1)
+    assert not state.contents.has_started
+
+
+@pytest.mark.parametrize("start", State, ids=lambda state: state.name)
+def test_records_are_taken_in_a_transaction_and_sent_until_it_is_written(start: State) -> None:
+    state = make_state(start)
+
+    assert state.is_open is (start is State.IN_TRANSACTION)
+    assert state.is_sending is (start in (State.IN_TRANSACTION, State.WRITING))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_kept_transaction_is_ended_with_the_new_identity(version: int) -> None:
+    state = make_state(State.INITIALIZING, version)
+
+    state.kept(NEXT)
+
+    assert state.identity == NEXT
+    state.begin_end(is_commit=True)
+    assert state.has_to_end
+    state.ended()
+    assert state.epochs.must_initialize is (version == 1)
+
+
+def test_a_refused_initialization_returns_the_error_to_raise() -> None:
+    first, later = make_state(State.INITIALIZING), make_state(State.READY)
+    later.begin_initialization()
+
+    assert first.not_initialized(FENCED) is FENCED
+    assert isinstance(later.not_initialized(FENCED), ProducerFencedError)
+    assert later.state is State.FAILED
+
+
+def test_calls_name_the_state_that_does_not_allow_them() -> None:
+    with pytest.raises(StateError, match=r"init_transactions\(\) first"):
+        make_state(State.UNINITIALIZED).begin()
+    with pytest.raises(StateError, match="has a prepared transaction"):
+        make_state(State.PREPARED).begin()
+
+
+@pytest.mark.parametrize("start", [State.COMMITTING, State.ABORTING])
+def test_a_transaction_without_anything_in_it_ends_without_a_request(start: State) -> None:
+    assert not make_state(start).has_to_end
