@@ -183,6 +183,7 @@ def test_where_everybody_is_allowed_by_default_one_acl_ends_that_for_its_resourc
         ([acl(WRITE, "o", pattern=PREFIXED), acl(WRITE, "orders", DENY)], True),
         ([acl(WRITE, "o", pattern=PREFIXED), acl(WRITE, "o", DENY, pattern=PREFIXED)], False),
         ([acl(WRITE, "*"), acl(WRITE, "o", DENY, pattern=PREFIXED)], True),
+        ([acl(WRITE, "*"), acl(WRITE, "*", DENY, pattern=PREFIXED)], True),
     ],
 )
 def test_an_operation_may_be_allowed_on_some_resource_of_a_type(
