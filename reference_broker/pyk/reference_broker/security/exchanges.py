@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from pyk.protocol.errors import EncodeError
 from pyk.protocol.sasl import (
     FAILURE_SEEN,
     ClientFinal,
@@ -107,11 +108,14 @@ class ScramExchange:
         credential, login = found
         if first.authzid not in ("", first.username):
             raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
-        answer = ServerFirst(
-            nonce=first.nonce + self._nonce,
-            salt=credential.salt,
-            iterations=credential.iterations,
-        )
+        try:
+            answer = ServerFirst(
+                nonce=first.nonce + self._nonce,
+                salt=credential.salt,
+                iterations=credential.iterations,
+            )
+        except EncodeError as error:  # brokers take such a credential, as Kafka does
+            raise LoginRefusedError(None, f"the credential cannot be used: {error}") from None
         self._begun = first, answer, credential, login
         return answer.encode()
 

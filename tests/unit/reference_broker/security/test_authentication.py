@@ -205,6 +205,18 @@ def test_a_token_that_is_over_lets_nobody_do_anything() -> None:
     assert sasl.allows(ApiKey.SASL_HANDSHAKE, 1000)
 
 
+def test_a_credential_without_a_salt_lets_nobody_in() -> None:
+    credential = ScramCredential.from_salted_password(
+        ScramMechanism.SCRAM_SHA_256, b"salted", b"", 4096
+    )
+    exchange = ScramExchange(lambda _: credential, "nonce")
+
+    with pytest.raises(LoginRefusedError) as caught:
+        exchange.answer(ClientFirst(username="alice", nonce="abc").encode())
+
+    assert caught.value.reason == "the credential cannot be used: salt is empty"
+
+
 def test_a_refused_bearer_token_is_explained_before_the_login_fails() -> None:
     side = Side()
     expired = OAuthBearerResponse(unsecured(sub="alice", exp=1)).encode()
