@@ -109,7 +109,7 @@ class OAuthBearerFailure:
             "openid-configuration": self.openid_configuration,
         }
         said = {name: value for name, value in members.items() if value is not None}
-        return sendable(json.dumps(said).encode())
+        return sendable(json.dumps(said, separators=(",", ":")).encode())
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Self:

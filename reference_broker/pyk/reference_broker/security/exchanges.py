@@ -63,9 +63,7 @@ class PlainExchange:
 
     def answer(self, token: bytes) -> bytes:
         """See :class:`SaslExchange`; nothing is answered to a password that is right."""
-        parts = token.count(b"\0") + 1
-        if parts != 3:
-            raise LoginRefusedError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {parts}")
+        _check_parts(token)
         plain = PlainToken.decode(token)
         known = self._users.get(plain.username)
         is_right = hmac.compare_digest((known or "").encode(), plain.password.encode())
@@ -75,6 +73,16 @@ class PlainExchange:
             raise LoginRefusedError(OTHER_AUTHORIZATION_ID)
         self.login = Login(Principal(plain.username))
         return b""
+
+
+def _check_parts(token: bytes) -> None:
+    """Raise :class:`LoginRefusedError`, with Kafka's texts, if a part of a token is missing."""
+    parts = token.count(b"\0") + 1
+    if parts != 3:
+        raise LoginRefusedError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {parts}")
+    for place, what in ((1, "username"), (2, "password")):
+        if not token.split(b"\0")[place]:
+            raise LoginRefusedError(f"Authentication failed: {what} not specified")
 
 
 class ScramExchange:

@@ -99,7 +99,7 @@ def test_a_failure_says_where_to_get_a_better_token() -> None:
 
 
 def test_missing_members_of_a_failure_are_left_out() -> None:
-    assert OAuthBearerFailure("invalid_token").encode() == b'{"status": "invalid_token"}'
+    assert OAuthBearerFailure("invalid_token").encode() == b'{"status":"invalid_token"}'
 
 
 def test_unknown_members_of_a_failure_are_ignored() -> None:

@@ -167,7 +167,15 @@ def test_the_refusal_of_a_login_again_says_so() -> None:
     side.log_in()
 
     with pytest.raises(LoginRefusedError, match="failed during re-authentication due to"):
-        side.log_in(b"\0\0")
+        side.log_in(b"\0\xff\0secret")
+
+
+@pytest.mark.parametrize(
+    ("token", "missing"), [(b"\0\0secret", "username"), (b"\0alice\0", "password")]
+)
+def test_a_part_of_a_password_that_is_missing_is_named(token: bytes, missing: str) -> None:
+    with pytest.raises(LoginRefusedError, match=f"Authentication failed: {missing} not specified"):
+        Side().log_in(token)
 
 
 def test_the_refusal_of_bytes_that_are_no_password_says_how_many_parts_they_have() -> None:
