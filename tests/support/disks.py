@@ -29,7 +29,7 @@ class HeldDisk:
             work()
             if error is not None:
                 raise error
-        except OSError as failure:
+        except Exception as failure:
             done(failure)
         else:
             done(None)

@@ -418,6 +418,7 @@ class Broker:
 
     def _configs_changed(self, config: BrokerConfig) -> None:
         self._logs.config = config
+        self._logs.compactor.arm(self._environment.clock.now())  # the backoff may have changed
         if self._listener is not None and self.listeners is not None:
             try:
                 self._listener.limits = listener_limits(self.configs, self.listeners)

@@ -9,12 +9,20 @@ from .storage import LogManager
 
 
 class LogMaintenance:
-    """Retention, flushes and checkpoints, from :meth:`schedule` until the timers are closed."""
+    """Retention, flushes, checkpoints and compaction, from :meth:`schedule` until the timers are
+    closed."""
 
     def __init__(self, logs: LogManager, follower: MetadataFollower, timers: TimerQueue) -> None:
         self._logs = logs
         self._follower = follower
         self._timers = timers
+        logs.compactor.arm = self._schedule_compaction
+        self._schedule_compaction(logs.next_due())
+
+    def _schedule_compaction(self, at: float) -> None:
+        self._timers.schedule(
+            "compaction", at, lambda _: self._logs.compactor.run(self._logs.config)
+        )
 
     def schedule(self) -> None:
         """Wait until the next task is due."""

@@ -11,7 +11,6 @@ from pyk.reference_broker.config.definition import (
     Password,
     UpdateMode,
     boolean,
-    double,
     integer,
     long,
     optional_strings,
@@ -20,13 +19,13 @@ from pyk.reference_broker.config.definition import (
     string,
     strings,
 )
+from pyk.reference_broker.config.log_cleaner_config import LogCleanerConfig
 from pyk.reference_broker.config.log_config import (
     COMPRESSION_TYPES,
     DAY_MS,
     MAX_INT64,
     TIMESTAMP_TYPES,
 )
-from pyk.reference_broker.config.share_config import ShareConfig
 from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
@@ -36,7 +35,7 @@ _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
 @slotted.frozen(kw_only=True)
-class BrokerConfig(ShareConfig):
+class BrokerConfig(LogCleanerConfig):
     """The effective configuration of one broker."""
 
     # The node
@@ -222,35 +221,6 @@ class BrokerConfig(ShareConfig):
         maximum=22,
         update_mode=_DYNAMIC,
         doc="The default of compression.zstd.level.",
-    )
-    log_cleaner_delete_retention_ms: int = long(
-        DAY_MS,
-        minimum=0,
-        update_mode=_DYNAMIC,
-        has_effect=False,
-        doc="The default of delete.retention.ms.",
-    )
-    log_cleaner_max_compaction_lag_ms: int = long(
-        MAX_INT64,
-        minimum=1,
-        update_mode=_DYNAMIC,
-        has_effect=False,
-        doc="The default of max.compaction.lag.ms.",
-    )
-    log_cleaner_min_cleanable_ratio: float = double(
-        0.5,
-        minimum=0,
-        maximum=1,
-        update_mode=_DYNAMIC,
-        has_effect=False,
-        doc="The default of min.cleanable.dirty.ratio.",
-    )
-    log_cleaner_min_compaction_lag_ms: int = long(
-        0,
-        minimum=0,
-        update_mode=_DYNAMIC,
-        has_effect=False,
-        doc="The default of min.compaction.lag.ms.",
     )
     log_cleanup_policy: tuple[str, ...] = strings(
         "delete",

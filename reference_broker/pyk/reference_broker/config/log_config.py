@@ -1,7 +1,7 @@
 """The topic configurations: what one log does with its records.
 
 Defaults, ranges and names are those of Apache Kafka 4.3. Each names the broker configuration that
-is its default. Those of compaction are kept and shown; no log is compacted yet.
+is its default.
 """
 
 from __future__ import annotations

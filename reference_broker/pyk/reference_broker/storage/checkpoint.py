@@ -1,8 +1,9 @@
 """Kafka's small text files of offsets: a version line, a count, then one entry a line.
 
-``recovery-point-offset-checkpoint``, ``log-start-offset-checkpoint`` and
-``replication-offset-checkpoint`` of a data directory have lines ``topic partition offset``; the
-``leader-epoch-checkpoint`` of a log has lines ``epoch start_offset``.
+``recovery-point-offset-checkpoint``, ``log-start-offset-checkpoint``,
+``replication-offset-checkpoint`` and ``cleaner-offset-checkpoint`` of a data directory have lines
+``topic partition offset``; the ``leader-epoch-checkpoint`` of a log has lines ``epoch
+start_offset``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pyk.runtime.filesystem.interface import FileSystem
 RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
+COMPACTION_FILE = "cleaner-offset-checkpoint"
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
 
 _VERSION = "0"

@@ -229,7 +229,7 @@ class LogFlusher:
                 flush.run()
                 self._advance(flush)
         except OSError as error:
-            self._fail(error)
+            self.fail(error)
         self.check()
 
     def check(self) -> None:
@@ -242,6 +242,17 @@ class LogFlusher:
         self._when_flushed = done
         self.request(self._end_offset)
         self._tell_if_flushed()
+
+    def fail(self, error: BaseException, action: str = "flush") -> None:
+        """Put the log out of use until it is opened again: ``action`` left it half done."""
+        log.error(
+            "Could not %s %s: %s. It is offline until the broker is restarted: "
+            "what was written since the last flush may be lost in a power failure",
+            action,
+            self._name,
+            error,
+        )
+        self.failure = StorageError(f"cannot {action} {self._name}: {error}")
 
     def close(self) -> None:
         """Start no more flushes."""
@@ -260,7 +271,7 @@ class LogFlusher:
             log.warning("Could not begin to flush %s, will try again: %s", self._name, error)
         else:
             if error is not None:
-                self._fail(error)
+                self.fail(error)
             elif flush is not None and changes == self._changes:
                 self._advance(flush)
             self.when_moved()
@@ -281,15 +292,6 @@ class LogFlusher:
     def _move_safe_offset(self) -> None:
         if self._required <= self.recovery_point:
             self.safe_offset = self._end_offset
-
-    def _fail(self, error: BaseException) -> None:
-        log.error(
-            "Could not flush %s: %s. It is offline until the broker is restarted: "
-            "what was written since the last flush may be lost in a power failure",
-            self._name,
-            error,
-        )
-        self.failure = StorageError(f"cannot flush {self._name}: {error}")
 
 
 def _may_pass(error: BaseException | None) -> bool:

@@ -18,12 +18,18 @@ class SegmentIndexes:
     ``newest`` is what the time index says next: the largest timestamp of all batches.
     """
 
-    def __init__(self, filesystem: FileSystem, path: str, base_offset: int) -> None:
+    def __init__(
+        self, filesystem: FileSystem, path: str, base_offset: int, more_suffix: str = ""
+    ) -> None:
         """``path`` is that of the segment's files, without a suffix."""
-        self.offsets = OffsetIndex(filesystem, path + INDEX_SUFFIX, base_offset)
-        self.times = TimeIndex(filesystem, path + TIME_INDEX_SUFFIX, base_offset)
+
+        def named(suffix: str) -> str:
+            return path + suffix + more_suffix
+
+        self.offsets = OffsetIndex(filesystem, named(INDEX_SUFFIX), base_offset)
+        self.times = TimeIndex(filesystem, named(TIME_INDEX_SUFFIX), base_offset)
         self.transactions = TransactionIndex(
-            filesystem, path + TRANSACTION_INDEX_SUFFIX, base_offset
+            filesystem, named(TRANSACTION_INDEX_SUFFIX), base_offset
         )
         self._base_offset = base_offset
         self._newest: tuple[int, int] | None = None

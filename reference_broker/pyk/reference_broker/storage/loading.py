@@ -17,10 +17,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
-from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
-from pyk.protocol.records.layout import LENGTH, LENGTH_AT, LENGTH_END
+from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError
+from pyk.protocol.records.layout import LENGTH_AT, LENGTH_END
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage.checkpoint import LEADER_EPOCH_FILE
+from pyk.reference_broker.storage.compaction.swap import finish_interrupted
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET
@@ -34,7 +35,7 @@ from pyk.reference_broker.storage.segment import (
     LogSegment,
 )
 from pyk.reference_broker.storage.segments import LogSegments
-from pyk.reference_broker.storage.stored_batches import read_batch
+from pyk.reference_broker.storage.stored_batches import read_batch, read_batches_until
 from pyk.reference_broker.storage.transaction_marker import TransactionMarker
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
@@ -42,8 +43,6 @@ from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
-
-SCAN_WINDOW_BYTES = 1 << 20
 
 
 @slotted.define
@@ -71,6 +70,7 @@ def load_log(
 ) -> LoadedLog:
     """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
     filesystem = files.filesystem
+    finish_interrupted(filesystem, directory)
     names = _remove_leftovers(filesystem, directory)
     segments = LogSegments(files, directory)
     segments.load(names)
@@ -282,37 +282,24 @@ def _next_offset(segment: LogSegment) -> int:
 
 def scan_batches(segment: LogSegment, end: int) -> Iterator[RecordBatch]:
     """Yield the batches of a segment, each checked, up to the first that is not sound."""
-    position, window_bytes = 0, SCAN_WINDOW_BYTES
-    while position < end:
-        window = memoryview(segment.file.read_at(position, min(window_bytes, end - position)))
-        used = 0
-        try:
-            while (batch := parse_batch(window, used)) is not None:
-                batch.check()
-                yield batch
-                used += batch.size_in_bytes
-        except UnsupportedMagicError:
-            _refuse_old_format(segment, window[used:])
-            return
-        except RecordBatchError:
-            return
-        if used == 0:
-            if len(window) < window_bytes or len(window) < LENGTH_END:
-                return
-            (length,) = LENGTH.unpack_from(window, LENGTH_AT)
-            window_bytes = LENGTH_END + length
-            if position + window_bytes > end:
-                return
-        else:
-            window_bytes = SCAN_WINDOW_BYTES
-        position += used
+    position = 0
+    try:
+        for batch in read_batches_until(segment.file, end):
+            yield batch
+            position += batch.size_in_bytes
+    except UnsupportedMagicError:
+        _refuse_old_format(segment, position, end)
+    except RecordBatchError:
+        return
 
 
-def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
-    """Raise if ``data`` is a sound message of before Kafka 0.11: it must not be cut off."""
-    size = int.from_bytes(data[LENGTH_AT:LENGTH_END])
-    stored_crc = int.from_bytes(data[LENGTH_END : LENGTH_END + 4])
-    if size > 4 and zlib.crc32(data[LENGTH_END + 4 : LENGTH_END + size]) == stored_crc:
+def _refuse_old_format(segment: LogSegment, position: int, end: int) -> None:
+    """Raise if a sound message of before Kafka 0.11 is at ``position``: it must not be cut off."""
+    size = int.from_bytes(segment.file.read_at(position, LENGTH_END)[LENGTH_AT:])
+    if not 4 < size <= end - position - LENGTH_END:
+        return
+    message = segment.file.read_at(position + LENGTH_END, size)
+    if zlib.crc32(message[4:]) == int.from_bytes(message[:4]):
         raise StorageError(
             f"{segment.path}{LOG_SUFFIX} has messages of a format of before Kafka 0.11, which "
             "cannot be read; let a Kafka 3.x rewrite the topic"

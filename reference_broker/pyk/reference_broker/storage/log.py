@@ -57,7 +57,8 @@ class Log:
 
     ``log_start_offset`` is the first offset that can be read, ``log_end_offset`` the next one to be
     given. ``reader`` finds records, ``flusher`` knows how much is on the disk. ``high_watermark``
-    is kept by the partition: nothing from there on is deleted.
+    is kept by the partition: nothing from there on is deleted. ``compacted_to`` is kept by the
+    compactor.
     """
 
     def __init__(
@@ -78,13 +79,14 @@ class Log:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
+        self.compacted_to = 0
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
         self.segments = loaded.segments
         self._last_flush = clock.now()
         self._clock = clock
         self._random = random
-        self._snapshots = loaded.snapshots
+        self.snapshots = loaded.snapshots
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
         self.reader = LogReader(topic_partition, loaded.segments, self, self._require_open)
@@ -313,7 +315,7 @@ class Log:
             self._complete_active()
             self.segments.active.finish()
             self.producers.map_end_offset = base_offset
-            self._snapshots.take(self.producers)
+            self.snapshots.take(self.producers)
             self._create_segment(base_offset)
         except OSError as error:
             raise StorageError(
@@ -333,7 +335,7 @@ class Log:
         self.flusher.check()
         if self.segments.size:
             self.producers.map_end_offset = self.log_end_offset
-            self._snapshots.take(self.producers)
+            self.snapshots.take(self.producers)
         self._complete_active()
         if self.recovery_point == self.log_end_offset:
             self.segments.active.finish()  # otherwise the flush writes the indexes
@@ -402,7 +404,7 @@ class Log:
             self.segments.delete(segment, remove_at)
         self.log_start_offset = max(self.log_start_offset, self.segments.first.base_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
-        self._snapshots.keep(self.segments.base_offsets)
+        self.snapshots.keep(self.segments.base_offsets)
         return count
 
     def truncate_to(self, offset: int) -> None:
@@ -434,9 +436,10 @@ class Log:
         self.log_start_offset = min(self.log_start_offset, offset)
         self.flusher.truncated(offset)
         self.high_watermark = min(self.high_watermark, offset)
+        self.compacted_to = min(self.compacted_to, offset)
         self.leader_epochs.truncate_from_end(offset)
         restore_producers(
-            self.producers, self._snapshots, self.segments, self.log_start_offset, offset
+            self.producers, self.snapshots, self.segments, self.log_start_offset, offset
         )
 
     # Segments

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage.checkpoint import (
+    COMPACTION_FILE,
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -18,7 +19,8 @@ from pyk.runtime.filesystem.interface import FileSystem
 
 
 class LogCheckpoints:
-    """Recovery points, log start offsets and high watermarks of ``logs``, a file each.
+    """The recovery points, log start offsets, high watermarks of ``logs``, and up to where they are
+    compacted, a file each.
 
     Opening them raises ``StorageError`` if a file is damaged. A file is named by the maintenance
     task that writes it.
@@ -33,16 +35,19 @@ class LogCheckpoints:
         self.recovery_points = opened(RECOVERY_POINT_FILE)
         self.log_start_offsets = opened(LOG_START_OFFSET_FILE)
         self.high_watermarks = opened(HIGH_WATERMARK_FILE)
+        self.compacted_to = opened(COMPACTION_FILE)
         self._logs = logs
         self._files = {
             Task.CHECKPOINT_RECOVERY_POINTS: self.recovery_points,
             Task.CHECKPOINT_LOG_START_OFFSETS: self.log_start_offsets,
             Task.CHECKPOINT_HIGH_WATERMARKS: self.high_watermarks,
+            Task.CHECKPOINT_COMPACTION: self.compacted_to,
         }
         self._offsets: dict[Task, Callable[[], dict[TopicPartition, int]]] = {
             Task.CHECKPOINT_RECOVERY_POINTS: self._recovery_points,
             Task.CHECKPOINT_LOG_START_OFFSETS: self._log_start_offsets,
             Task.CHECKPOINT_HIGH_WATERMARKS: self._high_watermarks,
+            Task.CHECKPOINT_COMPACTION: self._compacted_to,
         }
 
     @property
@@ -84,3 +89,10 @@ class LogCheckpoints:
 
     def _high_watermarks(self) -> dict[TopicPartition, int]:
         return {partition: log.high_watermark for partition, log in self._logs.items()}
+
+    def _compacted_to(self) -> dict[TopicPartition, int]:
+        return {
+            partition: log.compacted_to
+            for partition, log in self._logs.items()
+            if log.compacted_to or self.compacted_to.get(partition)
+        }

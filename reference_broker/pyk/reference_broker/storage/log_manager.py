@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
+from pyk.reference_broker.storage.compaction.compactor import LogCompactor
 from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory, unusable
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
 from pyk.reference_broker.storage.errors import LogError, StorageError, helpful_traceback
@@ -38,7 +39,7 @@ class LogManager:
     """The logs in one data directory. Belongs to the broker's loop.
 
     The broker drives its maintenance: ``for task in manager.due(): manager.perform(task)``, again
-    at ``next_due``. Whatever waits for the device is given to ``disk``.
+    at ``next_due``; and its ``compactor``. Whatever waits for the device is given to ``disk``.
     """
 
     def __init__(
@@ -64,6 +65,9 @@ class LogManager:
         self._deleted_directories: list[tuple[float, str]] = []
         self._checkpoints = LogCheckpoints(filesystem, path, self._logs)
         self._schedule = MaintenanceSchedule(config, clock.now())
+        self.compactor = LogCompactor(
+            filesystem, self, clock, disk, lambda: self.perform(Task.CHECKPOINT_COMPACTION)
+        )
         self._tasks: dict[Task, Callable[[], None]] = {
             Task.DELETE_OLD_SEGMENTS: self._delete_old_segments,
             Task.REMOVE_DELETED_FILES: self._remove_deleted_files,
@@ -149,6 +153,9 @@ class LogManager:
         opened.high_watermark = min(
             max(self._checkpoints.high_watermarks.get(partition), opened.log_start_offset),
             opened.log_end_offset,
+        )
+        opened.compacted_to = min(
+            self._checkpoints.compacted_to.get(partition), opened.log_end_offset
         )
         self._logs[partition] = opened
         self._unopened.discard(partition)
@@ -280,6 +287,7 @@ class LogManager:
         It is told what could not be written, if anything. The next start believes what it finds
         only if there was nothing; otherwise it recovers the logs.
         """
+        self.compactor.close()
         logs = list(self)
         failures: list[object] = []
         left = len(logs)
@@ -347,6 +355,7 @@ class LogManager:
 
     def abandon(self) -> None:
         """Release all files and write nothing, as if the process had died."""
+        self.compactor.close()
         for opened in self:
             opened.release()
         self._logs.clear()

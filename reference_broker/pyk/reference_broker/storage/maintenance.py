@@ -16,6 +16,7 @@ class Task(Enum):
     CHECKPOINT_RECOVERY_POINTS = auto()
     CHECKPOINT_LOG_START_OFFSETS = auto()
     CHECKPOINT_HIGH_WATERMARKS = auto()
+    CHECKPOINT_COMPACTION = auto()
     EXPIRE_PRODUCERS = auto()
 
 
@@ -55,6 +56,7 @@ def _intervals(config: BrokerConfig) -> dict[Task, float]:
         Task.CHECKPOINT_RECOVERY_POINTS: config.log_flush_offset_checkpoint_interval_ms,
         Task.CHECKPOINT_LOG_START_OFFSETS: config.log_flush_start_offset_checkpoint_interval_ms,
         Task.CHECKPOINT_HIGH_WATERMARKS: config.replica_high_watermark_checkpoint_interval_ms,
+        Task.CHECKPOINT_COMPACTION: HOUSEKEEPING_INTERVAL_MS,
         Task.EXPIRE_PRODUCERS: config.producer_id_expiration_check_interval_ms,
     }
     return {task: max(1, interval) / 1000 for task, interval in wanted.items()}

@@ -19,7 +19,8 @@ def must_roll(
 
     1. They do not fit into ``segment.bytes``.
     2. An index is full, or cannot express their offsets.
-    3. The segment has become as old as ``segment.ms``, less ``jitter_ms``. An empty one has no age.
+    3. The segment has become as old as ``segment.ms``, or in a compacted log as
+       ``max.compaction.lag.ms``, less ``jitter_ms``. An empty one has no age.
     """
     if active.size + size > config.max_segment_bytes:
         return True
@@ -32,4 +33,7 @@ def must_roll(
     has_timestamps = first_timestamp >= 0 and last.max_timestamp >= 0
     end_ms = last.max_timestamp if has_timestamps else now_ms
     begin_ms = first_timestamp if has_timestamps else active.created_ms
-    return end_ms - begin_ms > config.segment_ms - jitter_ms
+    longest_ms = config.segment_ms
+    if config.is_compacted:
+        longest_ms = min(longest_ms, config.max_compaction_lag_ms)
+    return end_ms - begin_ms > longest_ms - jitter_ms

@@ -39,18 +39,27 @@ class LogSegment:
     or when it is preallocated, until the segment is finished.
     """
 
-    def __init__(self, files: OpenFiles, directory: str, base_offset: int, created_ms: int) -> None:
+    def __init__(
+        self,
+        files: OpenFiles,
+        directory: str,
+        base_offset: int,
+        created_ms: int,
+        *,
+        more_suffix: str = "",
+    ) -> None:
+        """``more_suffix`` follows the usual suffix of each file: those are not part of the log."""
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.path = f"{directory}/{base_offset:020d}"
-        self.log_path = self.path + LOG_SUFFIX
+        self.log_path = self.path + LOG_SUFFIX + more_suffix
         self.size = 0
         self._first_timestamp: int | None = None
         self._files = files
         self._filesystem = files.filesystem
         self._has_more_in_file = False
         self._forget_last_batch()
-        self.indexes = SegmentIndexes(files.filesystem, self.path, base_offset)
+        self.indexes = SegmentIndexes(files.filesystem, self.path, base_offset, more_suffix)
 
     def __repr__(self) -> str:
         return f"LogSegment(base_offset={self.base_offset}, size={self.size})"
@@ -63,12 +72,14 @@ class LogSegment:
         base_offset: int,
         created_ms: int,
         preallocate_bytes: int = 0,
+        *,
+        more_suffix: str = "",
     ) -> LogSegment:
         """Return a new, empty segment; files left behind under its name are emptied.
 
         Raises ``OSError``, and then leaves no file: an empty one would end the log where it begins.
         """
-        segment = cls(files, directory, base_offset, created_ms)
+        segment = cls(files, directory, base_offset, created_ms, more_suffix=more_suffix)
         segment.indexes.clear()
         file = files.filesystem.open(segment.log_path, create=True)
         try:

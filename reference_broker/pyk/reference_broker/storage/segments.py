@@ -6,6 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
+from pyk.reference_broker.storage.compaction.swap import make_ready, take_place
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.retention import SegmentFacts
 from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
@@ -144,6 +145,20 @@ class LogSegments:
     def delete(self, segment: LogSegment, remove_at: float) -> None:
         """Remove a segment; its files stay until ``remove_at``, under other names."""
         self._deleted_files += [(remove_at, path) for path in self._forget(segment)]
+
+    def replace(self, replaced: Iterable[LogSegment], base_offset: int, remove_at: float) -> None:
+        """Put the compacted segment of this base offset in the place of others.
+
+        See ``compaction.swap`` for the order of the steps. The old files stay until ``remove_at``.
+        Raises ``OSError``; the next start then finishes what was begun.
+        """
+        make_ready(self._filesystem, self._directory, base_offset)
+        for segment in replaced:
+            self.delete(segment, remove_at)
+        take_place(self._filesystem, self._directory, base_offset)
+        self.directory_changes += 1
+        segment = LogSegment.load(self._files, self._directory, base_offset)
+        insort(self._segments, segment, key=_base_offset)
 
     def take_deleted_files(self, now: float) -> list[str]:
         """Return, once, the files of deleted segments whose time has come."""

@@ -11,6 +11,8 @@ from pyk.protocol.records.layout import (
     HEADER_AS_STORED,
     HEADER_BYTES,
     HEADER_EXTENT,
+    LENGTH,
+    LENGTH_AT,
     LENGTH_END,
     MAGIC,
     TRANSACTIONAL,
@@ -20,6 +22,7 @@ from pyk.reference_broker.storage.producer_entry import MAX_SEQUENCE
 from pyk.runtime.filesystem.interface import File
 
 WINDOW_BYTES = 8 * 1024
+SCAN_WINDOW_BYTES = 1 << 20
 
 
 class StoredBatch(NamedTuple):
@@ -117,6 +120,32 @@ def read_batch(file: File, stored: StoredBatch) -> RecordBatch:
     except RecordBatchError as error:
         raise CorruptRecordsError(f"{file.path}: {error}") from error
     return batch
+
+
+def read_batches_until(file: File, end: int) -> Iterator[RecordBatch]:
+    """Yield the batches from the beginning of a file to ``end``, each with its records, checked.
+
+    Stops before a batch that is not whole. Raises a ``RecordBatchError`` for one that is damaged,
+    ``UnsupportedMagicError`` for one of an older format.
+    """
+    position, window_bytes = 0, SCAN_WINDOW_BYTES
+    while position < end:
+        window = memoryview(file.read_at(position, min(window_bytes, end - position)))
+        used = 0
+        while (batch := parse_batch(window, used)) is not None:
+            batch.check()
+            yield batch
+            used += batch.size_in_bytes
+        if used == 0:
+            if len(window) < window_bytes or len(window) < LENGTH_END:
+                return
+            (length,) = LENGTH.unpack_from(window, LENGTH_AT)
+            window_bytes = LENGTH_END + length
+            if position + window_bytes > end:
+                return
+        else:
+            window_bytes = SCAN_WINDOW_BYTES
+        position += used
 
 
 def parse_header(window: bytes | memoryview, at: int, position: int) -> StoredBatch | None:

@@ -1,0 +1,197 @@
+"""When logs are compacted, and what happens to them meanwhile."""
+
+from __future__ import annotations
+
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.storage import Task
+from support.compaction import COMPACTED, CompactedLog, keyed_batch
+from support.disks import HeldDisk
+from support.log_managers import TWO, log_config, open_manager
+
+OTHER = TopicPartition("other", 0)
+
+
+def with_two_logs(**broker: str) -> CompactedLog:
+    """Return a log of which a half is dirty, in a manager whose other log is dirtier."""
+    log = CompactedLog(broker=broker)
+    log.append((b"a", b"1"))
+    log.roll()
+    log.compact()
+    log.append((b"a", b"2"))
+    log.roll()
+    other = log.manager.get_or_create(OTHER, log_config(**COMPACTED), TWO)
+    for value in (b"1", b"2"):
+        other.append_as_leader(keyed_batch((b"a", value)), 0)
+        other.high_watermark = other.log_end_offset
+    other.roll()
+    return log
+
+
+def test_dirtiest_log_comes_first(caplog):
+    caplog.set_level("INFO")
+    log = with_two_logs()
+
+    log.compact()
+
+    compacted = [record.getMessage() for record in caplog.records if "Compacted" in record.msg]
+    assert [message.split("(")[1].split(",")[0] for message in compacted] == [
+        "orders-0",
+        "other-0",
+        "orders-0",
+    ]
+
+
+def test_next_look_is_after_the_backoff():
+    log = CompactedLog(broker={"log_cleaner_backoff_ms": "1500"})
+    planned: list[float] = []
+    log.manager.compactor.arm = planned.append
+
+    log.manager.compactor.run(log.manager.config)
+
+    assert planned == [1.5]
+
+
+def test_compaction_can_be_switched_off():
+    log = CompactedLog(broker={"log_cleaner_enable": "false"})
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.manager.perform(Task.FLUSH)
+
+    log.manager.compactor.run(log.manager.config)
+
+    assert log.values() == [b"1", b"2"]
+
+
+def test_compaction_waits_where_its_bytes_are_limited():
+    log = CompactedLog(broker={"log_cleaner_io_max_bytes_per_second": "100000"})
+    for number in range(6):
+        log.append((b"%d" % number, b"x" * 300))
+    log.roll()
+    log.manager.perform(Task.FLUSH)
+    planned: list[float] = []
+    log.manager.compactor.arm = planned.append
+    waits = []
+
+    log.manager.compactor.run(log.manager.config)
+    while log.log.compacted_to == 0:
+        assert planned[-1] > log.clock.now(), "goes on too early"
+        waits.append(planned[-1] - log.clock.now())
+        log.clock.advance(waits[-1])
+        log.manager.compactor.run(log.manager.config)
+
+    size = sum(segment.size for segment in log.log.segments)
+    assert sum(waits) >= 3 * size / 100_000 * 0.9  # read twice, written once
+
+
+def test_place_where_a_log_is_compacted_to_outlives_a_restart():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.compact()
+    content = log.filesystem.open("/data/cleaner-offset-checkpoint").read_at(0, 100)
+    assert content == b"0\n1\norders 0 2\n"
+    log.filesystem.crash(loses_unflushed=False)
+
+    assert CompactedLog(log.filesystem).log.compacted_to == 2
+
+
+def test_truncated_log_is_compacted_again_from_there():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.compact()
+
+    log.log.truncate_to(1)
+
+    assert log.log.compacted_to == 1
+
+
+class Held:
+    """A pass that waits on the disk, in its first slice."""
+
+    def __init__(self) -> None:
+        self.disk = HeldDisk()
+        self.log = CompactedLog()
+        self.log.manager.close()
+        self.log.manager = open_manager(self.log.filesystem, self.log.clock, disk=self.disk)
+        self.log.log = self.log.manager.get_or_create(self.log.partition, self.log.config)
+        self.log.append((b"a", b"1"))
+        self.log.append((b"a", b"2"))
+        self.log.roll()
+        self.log.log.flusher.flush_now()
+        self.log.manager.compactor.run(self.log.manager.config)
+
+    def release(self) -> None:
+        while self.disk:
+            self.disk.do_one()
+            self.log.manager.compactor.run(self.log.manager.config)
+
+
+def test_log_is_appended_to_and_read_while_it_is_compacted():
+    held = Held()
+    held.log.append((b"a", b"3"))
+    assert held.log.values() == [b"1", b"2", b"3"]
+
+    held.release()
+
+    assert held.log.values() == [b"2", b"3"]
+
+
+def test_truncation_ends_a_pass():
+    held = Held()
+    held.log.log.truncate_to(1)
+    held.log.append((b"b", b"new"))
+
+    held.release()
+
+    assert held.log.values() == [b"1", b"new"]
+    assert not [name for name in held.log.names() if name.endswith((".cleaned", ".swap"))]
+
+
+def test_deletion_of_old_segments_ends_a_pass():
+    held = Held()
+    held.log.log.advance_log_start_offset(2)
+    held.log.log.delete_old_segments(held.log.clock.time_ms())
+
+    held.release()
+
+    assert held.log.values() == []
+    assert held.log.log.log_start_offset == 2
+
+
+def test_deleted_log_ends_a_pass(caplog):
+    held = Held()
+    held.log.manager.delete(held.log.partition)
+
+    held.release()
+
+    assert "Could not" not in caplog.text
+
+
+def test_closing_ends_a_pass():
+    held = Held()
+    held.log.manager.close()
+
+    held.release()
+
+    assert CompactedLog(held.log.filesystem).values() == [b"1", b"2"]
+
+
+def test_pass_ends_where_its_memory_for_keys_does():
+    log = CompactedLog(broker={"log_cleaner_dedupe_buffer_size": str(3 * 24 * 10 // 9 + 24)})
+    for number in range(8):
+        log.append((b"%d" % (number % 4), b"%d" % number))
+    log.roll()
+    log.manager.perform(Task.FLUSH)
+    log.manager.compactor.run(log.manager.config)
+    while log.log.compacted_to == 0:
+        log.manager.compactor.run(log.manager.config)
+    first_end = log.log.compacted_to
+
+    log.compact()
+
+    assert 0 < first_end < 8
+    assert log.values() == [b"4", b"5", b"6", b"7"]

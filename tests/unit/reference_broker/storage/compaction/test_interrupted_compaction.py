@@ -1,0 +1,161 @@
+"""Compaction that a crash interrupts at any operation on the disk."""
+
+from __future__ import annotations
+
+import errno
+from random import Random
+
+import pytest
+
+from pyk.reference_broker.storage import StorageError
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from support.compaction import CompactedLog
+
+STATE = {b"a": b"9", b"b": b"2", b"d": b"4"}
+"""The last values of all keys: ``c`` has a tombstone, which the first pass removes."""
+
+
+def compacted_once_and_filled(filesystem: MemoryFileSystem) -> CompactedLog:
+    """Return a log whose next pass has three segments to rewrite, all of it on the disk."""
+    log = CompactedLog(filesystem, delete_retention_ms="0")
+    log.append((b"c", b"old" * 40), (b"a", b"1"), (b"b", b"2"))
+    log.append((b"c", None))
+    log.append((b"d", b"4" * 150))
+    log.roll()
+    log.compact()
+    log.append((b"a", b"8" * 150))
+    log.roll()
+    log.compact()  # the tombstone is past its horizon now
+    log.append((b"d", b"4"))
+    log.append((b"a", b"9"))
+    log.roll()
+    log.append((b"a", b"9"))
+    log.log.flusher.flush_now()
+    assert state(log) == STATE
+    return log
+
+
+def state(log: CompactedLog) -> dict[bytes | None, bytes]:
+    """Return what a reader of all records knows in the end."""
+    known: dict[bytes | None, bytes] = {}
+    for _, key, value in log.records():
+        if value is None:
+            known.pop(key, None)
+        else:
+            known[key] = value
+    return known
+
+
+def interrupted_at(operation: int) -> tuple[MemoryFileSystem, bool]:
+    """Compact until the disk fails for good; return it, and whether that came in time."""
+    filesystem = MemoryFileSystem()
+    log = compacted_once_and_filled(filesystem)
+    log.manager.close()
+    faulty = FaultyFileSystem(filesystem)
+    reopened = CompactedLog(faulty, delete_retention_ms="0")
+    faulty.on("any").after(operation).fail(errno.EIO)
+    reopened.compact()
+    return filesystem, reopened.log.compacted_to == 8
+
+
+def operations_of_a_pass() -> int:
+    """Return how many operations on the disk a whole pass has."""
+    return next(number for number in range(1000) if interrupted_at(number)[1])
+
+
+@pytest.mark.parametrize("loses_unflushed", [False, True], ids=["killed", "power failure"])
+def test_no_record_is_lost_or_comes_back(loses_unflushed):
+    found = []
+    for operation in range(operations_of_a_pass() + 1):
+        for seed in range(3 if loses_unflushed else 1):
+            filesystem, _ = interrupted_at(operation)
+            filesystem.crash(loses_unflushed=loses_unflushed, random=Random(seed))
+
+            log = CompactedLog(filesystem, delete_retention_ms="0")
+
+            found.append(state(log))
+            assert log.log.log_end_offset == 9
+            assert not [n for n in log.names() if n.endswith((".swap", ".cleaned", ".deleted"))]
+            log.compact()
+            assert state(log) == STATE
+            assert log.values()[-2:] == [b"9", b"9"]
+
+    assert len(found) > 20
+    assert all(each == STATE for each in found)
+
+
+def test_failed_compaction_leaves_the_log_in_use_and_says_so(caplog):
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    log = CompactedLog(faulty)
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    faulty.on("write", "*.cleaned").fail(errno.EIO)
+
+    log.compact()
+
+    log.append((b"a", b"3"))
+    assert log.values() == [b"1", b"2", b"3"]
+    assert "Could not compact Log(orders-0" in caplog.text
+    assert "until the broker is restarted" in caplog.text
+    assert not [name for name in log.names() if name.endswith(".cleaned")]
+
+
+def test_swap_that_fails_in_the_middle_puts_the_log_out_of_use():
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    log = CompactedLog(faulty)
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    faulty.on("rename", "*.log").fail(errno.EIO)
+
+    log.compact()
+
+    with pytest.raises(StorageError, match="cannot swap segments of orders-0"):
+        log.append((b"a", b"3"))
+
+
+def test_full_disk_is_tried_again(caplog):
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    log = CompactedLog(faulty)
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    faulty.on("write", "*.cleaned").once().fail(errno.ENOSPC)
+    log.compact()
+    assert "will try again" in caplog.text
+    assert log.values() == [b"1", b"2"]
+
+    log.clock.advance(15)
+    log.compact()
+
+    assert log.values() == [b"2"]
+
+
+def test_damaged_segment_is_not_compacted(caplog):
+    log = CompactedLog()
+    log.append((b"a", b"1" * 50))
+    log.append((b"a", b"2"))
+    log.roll()
+    path = f"{log.log.directory}/{0:020d}.log"
+    log.filesystem.open(path).write_at(80, [b"damaged"])
+
+    log.compact()
+    log.compact()
+
+    assert caplog.text.count("Could not compact") == 1
+    assert log.log.compacted_to == 0
+
+
+def test_damaged_swap_is_an_error_that_names_the_file():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.roll()
+    log.log.flusher.flush_now()
+    path = f"{log.log.directory}/{0:020d}.log.swap"
+    log.filesystem.open(path, create=True).write_at(0, [b"\x00" * 70])
+    log.filesystem.crash(loses_unflushed=False)
+
+    with pytest.raises(StorageError, match=r"log\.swap: no batch"):
+        CompactedLog(log.filesystem)
