@@ -86,6 +86,13 @@ def test_producer_of_version_2_goes_on_where_it_is_known():
     append_in_transaction(log, b"1", base_sequence=1)
 
 
+def test_other_producers_write_while_one_waits():
+    log = open_log()
+    expect(log, 0)
+
+    append_in_transaction(log, b"0", producer_id=8, base_sequence=42)
+
+
 def test_expectation_expires_with_the_producers():
     log = open_log()
     expect(log, 0)

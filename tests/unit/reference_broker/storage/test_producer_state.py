@@ -75,6 +75,32 @@ def test_retry_with_other_batch_borders_is_refused():
         produce(log, 0, count=2)
 
 
+def test_retry_that_ends_at_the_same_sequence_but_begins_later_is_refused():
+    log = open_log()
+    produce(log, 0, count=3)
+
+    with pytest.raises(OutOfOrderSequenceError):
+        produce(log, 1, count=2)
+
+
+def test_batch_of_a_newer_epoch_is_no_retry_of_the_one_with_its_sequence():
+    log = open_log()
+    produce(log, 0)
+
+    result = produce(log, 0, producer_epoch=1)
+
+    assert not result.is_duplicate
+    assert result.base_offset == 1
+    with pytest.raises(InvalidProducerEpochError):
+        produce(log, 0)
+
+
+def test_producer_that_has_written_nothing_has_no_last_batch():
+    entry = ProducerEntry(7)
+
+    assert (entry.last_sequence, entry.last_offset) == (-1, -1)
+
+
 def test_newer_epoch_begins_again_at_zero():
     log = open_log()
     produce(log, 0, count=5)

@@ -61,6 +61,19 @@ def test_transaction_is_unstable_until_the_high_watermark_has_passed_its_marker(
     assert log.last_stable_offset == 3
 
 
+def test_oldest_unstable_transaction_counts_whether_it_is_open_or_has_ended():
+    log = open_log()
+    append(log, b"before")
+    append_in_transaction(log, b"1", producer_id=1)
+    append_in_transaction(log, b"2", producer_id=2)
+    end_transaction(log, producer_id=1, commit=True)
+
+    log.high_watermark = 3
+    assert log.last_stable_offset == 1
+    log.high_watermark = 4
+    assert log.last_stable_offset == 2
+
+
 def test_last_stable_offset_is_not_above_the_high_watermark():
     log = open_log()
     append(log, b"0")

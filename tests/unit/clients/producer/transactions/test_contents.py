@@ -37,3 +37,13 @@ def test_a_group_starts_a_transaction_and_leaves_the_partitions_waiting() -> Non
 
     assert contents.has_started
     assert contents.partitions_to_add() == [PARTITION]
+
+
+def test_a_request_without_an_answer_may_have_started_the_transaction() -> None:
+    contents = TransactionContents(1)
+    assert not contents.may_have_started
+
+    contents.request_sent()
+
+    assert contents.may_have_started
+    assert not contents.has_started
