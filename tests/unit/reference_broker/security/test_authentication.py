@@ -93,6 +93,21 @@ def test_a_refused_login_allows_nothing_and_shows_nothing_of_the_token() -> None
     assert "canary" not in f"{error.value!r} {error.value.__context__!r}"
 
 
+@pytest.mark.parametrize(
+    ("user", "password"), [("alice", "other"), ("alice", "secre"), ("carol", "secret")]
+)
+def test_a_wrong_password_and_an_unknown_user_are_refused_in_the_same_words(
+    user: str, password: str
+) -> None:
+    side = Side()
+
+    with pytest.raises(LoginRefusedError, match="^Authentication failed: Invalid username or pass"):
+        side.log_in(PlainToken(user, password).encode())
+
+    assert side.allowed() == set()
+    assert side.told == []
+
+
 def test_a_mechanism_that_there_is_not_ends_the_connection() -> None:
     side = Side()
 
