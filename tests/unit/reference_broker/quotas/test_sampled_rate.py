@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyk.reference_broker.quotas.sampled_rate import LONGEST_THROTTLE_MS, SampledRate
 
 LIMIT = 1000.0
@@ -71,3 +73,12 @@ def test_no_throttle_time_is_longer_than_a_response_can_say() -> None:
     rate.record(1e300, 0)
 
     assert rate.throttle_ms(1.0, 0) == LONGEST_THROTTLE_MS
+
+
+def test_a_window_ends_when_the_next_one_begins() -> None:
+    rate = SampledRate(windows=2, window_ms=1000)
+    rate.record(100, 0)
+    rate.record(100, 1000)
+
+    # Both in one window would count for as long as the later one does.
+    assert rate.per_second(2001) == pytest.approx(100 / 1.001)

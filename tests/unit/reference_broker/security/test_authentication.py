@@ -240,6 +240,26 @@ def test_a_credential_without_a_salt_lets_nobody_in() -> None:
     assert caught.value.reason == "the credential cannot be used: salt is empty"
 
 
+def test_a_login_counts_as_one_by_a_delegation_token_until_the_next() -> None:
+    by_token = [True, False]
+    sasl = SaslAuthentication(
+        {
+            "OAUTHBEARER": lambda: OAuthBearerExchange(
+                lambda _: Login(Principal("alice"), is_by_token=by_token.pop(0))
+            )
+        },
+        60_000,
+        lambda _: None,
+    )
+    found = []
+    for now_ms in (0, 2000):
+        sasl.begin("OAUTHBEARER", now_ms)
+        sasl.answer(OAuthBearerResponse("token").encode(), now_ms)
+        found.append(sasl.is_token_authenticated)
+
+    assert found == [True, False]
+
+
 def test_a_refused_bearer_token_is_explained_before_the_login_fails() -> None:
     side = Side()
     expired = OAuthBearerResponse(unsecured(sub="alice", exp=1)).encode()
