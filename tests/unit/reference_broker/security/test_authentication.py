@@ -101,7 +101,9 @@ def test_a_wrong_password_and_an_unknown_user_are_refused_in_the_same_words(
 ) -> None:
     side = Side()
 
-    with pytest.raises(LoginRefusedError, match="^Authentication failed: Invalid username or pass"):
+    with pytest.raises(
+        LoginRefusedError, match=r"^Authentication failed: Invalid username or pass"
+    ):
         side.log_in(PlainToken(user, password).encode())
 
     assert side.allowed() == set()
