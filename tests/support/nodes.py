@@ -66,6 +66,9 @@ class Node:
                 "transaction.state.log.replication.factor": "1",
                 "transaction.state.log.min.isr": "1",
                 "transaction.state.log.num.partitions": "2",
+                "share.coordinator.state.topic.replication.factor": "1",
+                "share.coordinator.state.topic.min.isr": "1",
+                "share.coordinator.state.topic.num.partitions": "2",
                 **names,
             }
         )

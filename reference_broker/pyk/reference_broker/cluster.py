@@ -41,7 +41,7 @@ R = TypeVar("R")
 
 # As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
 # three seconds for members that will not come slows development. Neither should a rebalance of a
-# consumer group wait for heartbeats, two of which it takes.
+# consumer group or a share group wait for heartbeats, two of which it takes.
 QUICK_START_CONFIG = {
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
@@ -51,6 +51,8 @@ QUICK_START_CONFIG = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.heartbeat.interval.ms": "500",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.heartbeat.interval.ms": "500",
 }
 
 

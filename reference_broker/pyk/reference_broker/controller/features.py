@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 METADATA_VERSION = "metadata.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
+SHARE_VERSION = "share.version"
 
 
 @slotted.frozen(kw_only=True)
@@ -38,9 +39,11 @@ FEATURES = (
     # Level 25 is Kafka 4.0's, the first with the record formats that this controller writes.
     Feature(name=METADATA_VERSION, lowest=7, highest=25, finalized=25),
     Feature(name=GROUP_VERSION, lowest=0, highest=1, finalized=1),
+    Feature(name=SHARE_VERSION, lowest=0, highest=1, finalized=1),
     Feature(name=TRANSACTION_VERSION, lowest=0, highest=2, finalized=2),
 )
-"""With ``group.version`` 1 there are groups that the coordinator assigns (KIP-848).
+"""With ``group.version`` 1 there are groups that the coordinator assigns (KIP-848), with
+``share.version`` 1 share groups (KIP-932).
 
 ``transaction.version`` 1 keeps more in the records of ``__transaction_state``; with 2 producers add
 partitions by writing to them and get a new epoch with each transaction (KIP-890).

@@ -128,6 +128,25 @@ def _consumer_group_describe(request: Any, response: Any, code: ErrorCode) -> No
     ]
 
 
+def _share_group_describe(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.share_group_describe import DescribedGroup
+
+    response.groups = [
+        DescribedGroup(group_id=group, error_code=code) for group in request.group_ids
+    ]
+
+
+def _describe_share_group_offsets(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_share_group_offsets import (
+        DescribeShareGroupOffsetsResponseGroup,
+    )
+
+    response.groups = [
+        DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, error_code=code)
+        for group in request.groups
+    ]
+
+
 def _delete_groups(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.delete_groups import DeletableGroupResult
 
@@ -276,6 +295,8 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.OFFSET_FETCH: _offset_fetch,
     ApiKey.DESCRIBE_GROUPS: _describe_groups,
     ApiKey.CONSUMER_GROUP_DESCRIBE: _consumer_group_describe,
+    ApiKey.SHARE_GROUP_DESCRIBE: _share_group_describe,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _describe_share_group_offsets,
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,

@@ -15,16 +15,19 @@ from pyk.protocol.messages.describe_groups import (
 )
 from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
+from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.group.classic_group import ClassicGroup, GroupState
 from pyk.reference_broker.coordinator.group.description import describe_group
 from pyk.reference_broker.coordinator.group.description import list_groups as listed
 from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.group.share.share_group import ShareGroup
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 from pyk.runtime.timers import Moment
 
 from .ask_group import GroupServices, ask_group, look_at_group
 from .ask_shard import ask_all_shards
 from .context import RequestContext
+from .share_group_deletion import DeleteServices, delete_share_group
 
 GROUP_OPERATIONS = 0b1101_0100_1000
 """Bits of ACL operations: without an authorizer every client may do everything."""
@@ -86,18 +89,28 @@ def list_groups(
 
 
 def delete_groups(
-    services: GroupServices, request: DeleteGroupsRequest, context: RequestContext
+    services: DeleteServices, request: DeleteGroupsRequest, context: RequestContext
 ) -> HandlerResult:
     """Delete groups that have no members."""
     results = [_delete(services, group_id) for group_id in dict.fromkeys(request.groups_names)]
     return gather(results).then(lambda found: DeleteGroupsResponse(results=found))
 
 
-def _delete(services: GroupServices, group_id: str) -> Deferred[DeletableGroupResult]:
-    def result(codes: dict[str, ErrorCode] | ErrorCode) -> DeletableGroupResult:
-        code = codes if isinstance(codes, ErrorCode) else codes[group_id]
-        return DeletableGroupResult(group_id=group_id, error_code=code)
+def _delete(services: DeleteServices, group_id: str) -> Deferred[DeletableGroupResult]:
+    def delete(shard: GroupShard, _: Moment) -> tuple[dict[str, ErrorCode] | None, Decision]:
+        if isinstance(shard.groups.get(group_id), ShareGroup):
+            return None, NOTHING
+        return shard.delete_groups([group_id])
 
-    return ask_group(services, group_id, lambda shard, _: shard.delete_groups([group_id])).then(
-        result
-    )
+    def go_on(codes: dict[str, ErrorCode] | ErrorCode | None) -> None:
+        if codes is None:
+            delete_share_group(services, group_id).when_done(respond)
+        else:
+            respond(codes if isinstance(codes, ErrorCode) else codes[group_id])
+
+    def respond(code: ErrorCode) -> None:
+        result.complete(DeletableGroupResult(group_id=group_id, error_code=code))
+
+    result: Deferred[DeletableGroupResult] = Deferred()
+    ask_group(services, group_id, delete).when_done(go_on)
+    return result

@@ -84,6 +84,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _api("0-1", "consumer_groups.consumer_group_heartbeat"),
     ApiKey.CONSUMER_GROUP_DESCRIBE: _api("0-1", "consumer_groups.consumer_group_describe"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
+    ApiKey.SHARE_GROUP_HEARTBEAT: _api("1", "share_groups.share_group_heartbeat"),
+    ApiKey.SHARE_GROUP_DESCRIBE: _api("1", "share_groups.share_group_describe"),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: _api("0", "share_states.initialize_share_group_state"),
     ApiKey.READ_SHARE_GROUP_STATE: _api("0", "share_states.read_share_group_state"),
     ApiKey.WRITE_SHARE_GROUP_STATE: _api("0-1", "share_states.write_share_group_state"),
@@ -91,6 +93,11 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _api(
         "0-1", "share_states.read_share_group_state_summary"
     ),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _api(
+        "0-1", "share_group_offsets.describe_share_group_offsets"
+    ),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _api("0", "share_group_offsets.alter_share_group_offsets"),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _api("0", "share_group_offsets.delete_share_group_offsets"),
 }
 
 SERVED = {key: api.versions for key, api in APIS.items()}

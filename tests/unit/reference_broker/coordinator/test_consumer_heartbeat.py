@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.share_group_records import (
-    ShareGroupMetadataKey,
-    ShareGroupMetadataValue,
+from pyk.protocol.messages.streams_group_records import (
+    StreamsGroupMetadataKey,
+    StreamsGroupMetadataValue,
 )
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.group.consumer.migration import MigrationPolicy
@@ -303,8 +303,8 @@ def test_a_session_that_cannot_be_ended_ends_later(groups: ConsumerGroups) -> No
 
 
 def test_records_of_other_types_of_groups_are_left_alone(groups: ConsumerGroups) -> None:
-    key = ShareGroupMetadataKey(group_id=GROUP)
-    record = CoordinatorRecord(key, ShareGroupMetadataValue(epoch=7))
+    key = StreamsGroupMetadataKey(group_id=GROUP)
+    record = CoordinatorRecord(key, StreamsGroupMetadataValue(epoch=7))
 
     groups.runtime.carry_out(Decision((record,)))
 

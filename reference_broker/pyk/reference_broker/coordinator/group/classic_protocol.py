@@ -14,6 +14,7 @@ from .consumer.membership import ConsumerMembership
 from .groups import Groups
 from .membership import GroupMembership, Join
 from .responses import DeferredSync
+from .share.share_group import ShareGroup
 
 
 class ClassicProtocol:
@@ -67,7 +68,7 @@ class ClassicProtocol:
     ) -> tuple[list[ErrorCode], Decision]:
         """Let members (id, instance id) leave; return the result of each."""
         group = self._groups.get(group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), NOTHING
         if isinstance(group, ConsumerGroup):
             return self._consumer_members.leave_group(group, leavers, moment)

@@ -21,6 +21,7 @@ from .consumer.group_config import ConsumerGroupConfig
 from .consumer.topics import Topics
 from .conversion import check_upgrade, upgrade_records
 from .groups import Group, consumer_group, tombstones_of
+from .share.share_group import ShareGroup
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ class ConsumerGroups:
         group = ConsumerGroup(group_id=group_id)
         if found is None:
             return Draft(group)
+        if isinstance(found, ShareGroup):
+            return Draft(self.existing(group_id))  # raises
         draft = Draft(group, *tombstones_of(found))
         if not found.is_in(GroupState.EMPTY):
             check_upgrade(found, self.config_of(group_id))

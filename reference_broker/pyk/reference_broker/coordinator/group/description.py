@@ -11,6 +11,7 @@ from .classic_group import ClassicGroup, GroupState
 from .consumer.consumer_group import CONSUMER, ConsumerGroup
 from .groups import Group
 from .member import Member
+from .share.share_group import SHARE, ShareGroup
 
 CLASSIC = "classic"
 
@@ -38,6 +39,8 @@ def list_groups(
 
 
 def _type_of(group: Group) -> str:
+    if isinstance(group, ShareGroup):
+        return SHARE
     return CONSUMER if isinstance(group, ConsumerGroup) else CLASSIC
 
 

@@ -50,7 +50,7 @@ def check_transactional_commit(
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
 
 
-def check_offset_delete(group: Group) -> None:
+def check_offset_delete(group: ClassicGroup | ConsumerGroup) -> None:
     """Raise unless offsets may be deleted.
 
     Those of a group of consumers may at any time, those of others only while the group is empty.
@@ -64,7 +64,7 @@ def check_offset_delete(group: Group) -> None:
 def check_delete(group: Group) -> None:
     """Raise unless the group may be deleted."""
     is_empty = (
-        group.is_empty if isinstance(group, ConsumerGroup) else group.state is GroupState.EMPTY
+        group.state is GroupState.EMPTY if isinstance(group, ClassicGroup) else group.is_empty
     )
     if not is_empty:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)

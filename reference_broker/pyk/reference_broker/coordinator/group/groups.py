@@ -12,8 +12,10 @@ from .classic_group import ClassicGroup, GroupState
 from .consumer.consumer_group import ConsumerGroup
 from .consumer.records import consumer_group_tombstones
 from .records import group_tombstone
+from .share.records import share_group_tombstones
+from .share.share_group import ShareGroup
 
-Group = ClassicGroup | ConsumerGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup
 Groups = Mapping[str, Group]
 
 
@@ -39,8 +41,38 @@ def consumer_group(groups: Groups, group_id: str) -> ConsumerGroup:
     return group
 
 
+def share_group(groups: Groups, group_id: str) -> ShareGroup:
+    """Return a share group; raise if there is none, or one of another type."""
+    group = existing_group(groups, group_id)
+    if not isinstance(group, ShareGroup):
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
+    return group
+
+
+def group_with_offsets(groups: Groups, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+    """Return a group that commits offsets, None if there is none; raise if it is a share group."""
+    group = groups.get(group_id)
+    if isinstance(group, ShareGroup):
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    return group
+
+
+def existing_group_with_offsets(groups: Groups, group_id: str) -> ClassicGroup | ConsumerGroup:
+    """Return a group that commits offsets; raise if there is none, or if it is a share group."""
+    existing_group(groups, group_id)
+    group = group_with_offsets(groups, group_id)
+    assert group is not None
+    return group
+
+
 def is_unused(group: Group) -> bool:
-    """Return whether a group has no members, and none that is about to join."""
+    """Return whether a group may give its name to one of another type.
+
+    It has no members then, and none that is about to join. A share group stays what it is: its
+    state at share coordinators would be left behind.
+    """
+    if isinstance(group, ShareGroup):
+        return False
     if isinstance(group, ConsumerGroup):
         return group.is_empty
     return group.is_in(GroupState.EMPTY) and not group.pending_join
@@ -48,6 +80,8 @@ def is_unused(group: Group) -> bool:
 
 def tombstones_of(group: Group) -> list[CoordinatorRecord]:
     """Return the records that delete a group without members."""
+    if isinstance(group, ShareGroup):
+        return share_group_tombstones(group.group_id)
     if isinstance(group, ConsumerGroup):
         return consumer_group_tombstones(group.group_id, group.patterns)
     return [group_tombstone(group.group_id)]

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
-from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardEnvironment, ShardKind
+from pyk.reference_broker.coordinator.shard_kind import (
+    Act,
+    BrokerEnvironment,
+    InternalTopic,
+    ShardEnvironment,
+    ShardKind,
+)
 from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 
 if TYPE_CHECKING:
     from .consumer.group_config import ConsumerGroupConfig
     from .shard import GroupShard
+    from .share.group_config import ShareGroupConfig
 
 
 def offsets_topic(config: BrokerConfig) -> InternalTopic:
@@ -50,6 +57,7 @@ def new_group_shard(environment: ShardEnvironment) -> GroupShard:
         environment.timers,
         environment.new_uuid,
         consumer_config=lambda: _consumer_group_config(environment.current_config()),
+        share_config=lambda: _share_group_config(environment.current_config()),
         image=environment.image,
     )
 
@@ -68,10 +76,31 @@ def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
     )
 
 
+def _share_group_config(config: BrokerConfig) -> ShareGroupConfig:
+    from .share.group_config import ShareGroupConfig
+
+    return ShareGroupConfig(
+        session_timeout_ms=config.group_share_session_timeout_ms,
+        heartbeat_interval_ms=config.group_share_heartbeat_interval_ms,
+        assignment_interval_ms=config.group_share_assignment_interval_ms,
+        initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
+        max_size=config.group_share_max_size,
+        assignor=config.group_share_assignors[0],
+    )
+
+
+def new_state_initializer(environment: BrokerEnvironment) -> Act:
+    """Return what initializes the state of share groups."""
+    from pyk.reference_broker.share_state_initializer import ShareStateInitializer
+
+    return ShareStateInitializer(environment).initialize
+
+
 GROUPS = ShardKind(
     topic=GROUP_METADATA_TOPIC,
     key_type=0,
     internal_topic=offsets_topic,
     new_shard=new_group_shard,
     write_error=coordinator_write_error,
+    new_act=new_state_initializer,
 )

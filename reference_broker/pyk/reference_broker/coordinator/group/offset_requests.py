@@ -21,9 +21,16 @@ from .group_checks import (
     check_offset_delete,
     check_transactional_commit,
 )
-from .groups import Groups, existing_group, is_unused, tombstones_of
+from .groups import (
+    Groups,
+    existing_group_with_offsets,
+    group_with_offsets,
+    is_unused,
+    tombstones_of,
+)
 from .membership import GroupMembership
 from .offsets import OffsetStore, OffsetToCommit
+from .share.share_group import ShareGroup
 
 OffsetResults = dict[tuple[str, int], ErrorCode]
 
@@ -51,7 +58,7 @@ class OffsetRequests:
         Without any of them the group has to be empty.
         """
         member_id, instance_id, generation_id = member
-        group = self._groups.get(group_id)
+        group = group_with_offsets(self._groups, group_id)
         stale: OffsetResults = {}
         if isinstance(group, ConsumerGroup):
             check = check_commit(group, member_id, generation_id, version=version)
@@ -81,7 +88,7 @@ class OffsetRequests:
         ``member`` is the consumer's id, instance id and generation (KIP-447), or ``"", None, -1``.
         """
         member_id, instance_id, generation_id = member
-        group = self._groups.get(group_id)
+        group = group_with_offsets(self._groups, group_id)
         stale: OffsetResults = {}
         if isinstance(group, ConsumerGroup):
             check = check_commit_in_transaction(group, member_id, instance_id, generation_id)
@@ -99,7 +106,7 @@ class OffsetRequests:
         self, group_id: str, partitions: Iterable[tuple[str, int]]
     ) -> tuple[OffsetResults, Decision]:
         """Delete committed offsets, except of topics that the group is subscribed to."""
-        group = existing_group(self._groups, group_id)
+        group = existing_group_with_offsets(self._groups, group_id)
         check_offset_delete(group)
         results, records = self._offsets.delete(group, partitions)
         return results, Decision(tuple(records))
@@ -108,6 +115,8 @@ class OffsetRequests:
         """Forget offsets past their retention, and empty groups that have no more of them."""
         records: list[CoordinatorRecord] = []
         for group_id, group in self._groups.items():
+            if isinstance(group, ShareGroup):
+                continue  # it has no committed offsets, and stays until it is deleted
             expired = self._offsets.expired(group, moment)
             records += expired
             offset_count = sum(map(len, self._offsets.of_group(group_id).values()))

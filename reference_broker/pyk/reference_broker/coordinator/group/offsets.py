@@ -13,9 +13,8 @@ from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
-from .classic_group import GroupState
+from .classic_group import ClassicGroup, GroupState
 from .consumer.consumer_group import ConsumerGroup
-from .groups import Group
 from .pending_offsets import PendingOffsets
 from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone
 
@@ -80,7 +79,7 @@ class OffsetStore:
         return results, records
 
     def delete(
-        self, group: Group, partitions: Iterable[tuple[str, int]]
+        self, group: ClassicGroup | ConsumerGroup, partitions: Iterable[tuple[str, int]]
     ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
         """Return the result for each partition, and the tombstones of those with an offset.
 
@@ -135,7 +134,9 @@ class OffsetStore:
         }
         return [offset_tombstone(*each) for each in gone]
 
-    def expired(self, group: Group, moment: Moment) -> list[CoordinatorRecord]:
+    def expired(
+        self, group: ClassicGroup | ConsumerGroup, moment: Moment
+    ) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
 
         1. A group that has or had members keeps its offsets while it has members, and counts from
@@ -168,7 +169,9 @@ class OffsetStore:
             return self._expired_without_subscriber(group, moment)
         return []
 
-    def _expired_without_subscriber(self, group: Group, moment: Moment) -> list[CoordinatorRecord]:
+    def _expired_without_subscriber(
+        self, group: ClassicGroup | ConsumerGroup, moment: Moment
+    ) -> list[CoordinatorRecord]:
         return self._expired(
             group.group_id,
             lambda topic, offset: (

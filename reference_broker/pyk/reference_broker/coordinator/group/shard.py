@@ -41,10 +41,14 @@ from .records import (
     committed_offset,
     group_from_record,
 )
+from .share.group_config import ShareGroupConfig
+from .share.membership import ShareMembership
+from .share.offsets import ShareOffsets
+from .share_groups import ShareGroups
 
 
 class GroupShard:
-    """Groups and their offsets; pure except for the timers it is given."""
+    """Groups of all types, and their offsets; pure except for the timers it is given."""
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class GroupShard:
         new_uuid: Callable[[], UUID],
         *,
         consumer_config: Callable[[], ConsumerGroupConfig],
+        share_config: Callable[[], ShareGroupConfig] = ShareGroupConfig,
         image: MetadataImage,
     ) -> None:
         self.groups: dict[str, Group] = {}
@@ -65,6 +70,9 @@ class GroupShard:
         self.classic_protocol = ClassicProtocol(
             self.groups, self.membership, self.consumers.classic_requests, self.consumers
         )
+        self.share_groups = ShareGroups(self.groups, share_config, image)
+        self.shares = ShareMembership(self.share_groups, timers)
+        self.share_offsets = ShareOffsets(self.share_groups)
         self._timers = timers
         self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
@@ -90,8 +98,9 @@ class GroupShard:
 
     def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
         """Forget the offsets of topics that exist no longer under their id."""
-        tombstones = self.offsets.tombstones_of_deleted_topics(topic_id_of)
-        return Decision(tuple(tombstones), is_atomic=False)
+        records = self.offsets.tombstones_of_deleted_topics(topic_id_of)
+        records += self.share_groups.forget_deleted_topics()
+        return Decision(tuple(records), is_atomic=False)
 
     # -- replay ----------------------------------------------------------------------------------
 
@@ -111,7 +120,7 @@ class GroupShard:
                 self.offsets.put(key.group, key.topic, key.partition, committed_offset(value))
             else:
                 self.offsets.remove(key.group, key.topic, key.partition)
-        else:
+        elif not self.share_groups.replay(record):
             self.consumer_groups.replay(record)
 
     def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
@@ -144,6 +153,7 @@ class GroupShard:
         """Begin the sessions of all members that were read from the log, and expire offsets."""
         self._schedule_expiry(moment)
         self.consumers.loaded(moment)
+        self.shares.loaded(moment)
         return [
             self.membership.group_loaded(group, moment)
             for group in self.groups.values()

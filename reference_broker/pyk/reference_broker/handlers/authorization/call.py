@@ -19,11 +19,12 @@ from pyk.runtime import slotted
 
 from .access import Access
 
-_MESSAGES = {
+MESSAGES = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
 }
+"""What Kafka says beside these errors."""
 
 
 @slotted.frozen(kw_only=True)
@@ -56,7 +57,7 @@ class Call:
             raise ConnectionClosedError  # there is no other way to say so
         response: Any = error_response(self.api_key, self.request, code, self.version)
         if getattr(response, "error_code", 0) and hasattr(response, "error_message"):
-            response.error_message = _MESSAGES.get(code)
+            response.error_message = MESSAGES.get(code)
         return response  # type: ignore[no-any-return]
 
     def with_items(self, field: str, items: list[Any]) -> Call:
@@ -148,5 +149,5 @@ def refused_result(call: Call, asked: str, answered: str, item: Any, code: Error
     )
     (result,) = getattr(response, answered)
     if hasattr(result, "error_message"):
-        result.error_message = _MESSAGES.get(code)
+        result.error_message = MESSAGES.get(code)
     return result

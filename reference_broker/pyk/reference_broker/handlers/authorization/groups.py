@@ -7,9 +7,6 @@ from typing import Any
 
 from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.consumer_group_describe import (
-    DescribedGroup as DescribedConsumerGroup,
-)
 from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -55,12 +52,12 @@ def describe_groups(call: Call) -> HandlerResult:
     return then(_DESCRIBED(call), complete)
 
 
-_DESCRIBED_CONSUMERS = by_item(
+_DESCRIBED_MEMBERS = by_item(
     "group_ids", "groups", lambda call, group: group_refusal(call, AclOperation.DESCRIBE, group)
 )
 
 
-def describe_consumer_groups(call: Call) -> HandlerResult:
+def describe_members(call: Call) -> HandlerResult:
     """Refuse groups that the client may not describe, or whose topics it may not describe."""
 
     def complete(response: Any) -> Message:
@@ -72,19 +69,20 @@ def describe_consumer_groups(call: Call) -> HandlerResult:
                 )
         return response  # type: ignore[no-any-return]
 
-    return then(_DESCRIBED_CONSUMERS(call), complete)
+    return then(_DESCRIBED_MEMBERS(call), complete)
 
 
 def _without_hidden_topics(call: Call, group: Any) -> Any:
     names = {
         topic.topic_name
         for member in group.members
-        for assignment in (member.assignment, member.target_assignment)
+        for assignment in (member.assignment, getattr(member, "target_assignment", None))
+        if assignment is not None
         for topic in assignment.topic_partitions
     }.union(*(member.subscribed_topic_names for member in group.members))
     if not any(topic_refusal(call, AclOperation.DESCRIBE, name) for name in sorted(names)):
         return group
-    return DescribedConsumerGroup(
+    return type(group)(
         group_id=group.group_id,
         error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         error_message="The group has described topic(s) that the client is not authorized to "
@@ -92,7 +90,7 @@ def _without_hidden_topics(call: Call, group: Any) -> Any:
     )
 
 
-def consumer_group_heartbeat(call: Call) -> HandlerResult:
+def subscribe(call: Call) -> HandlerResult:
     """Refuse a subscription with a topic that the client may not describe."""
     for name in call.request.subscribed_topic_names or ():
         code = topic_refusal(call, AclOperation.DESCRIBE, name)

@@ -14,7 +14,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.runtime import slotted
 
-from . import conditions, configs, groups, metadata, topics, transactions
+from . import conditions, configs, groups, metadata, share_groups, topics, transactions
 from .call import Call, by_item
 from .conditions import Condition, group_refusal, on_cluster, on_group, on_transactional_id
 from .topics import partitions
@@ -73,8 +73,8 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.OFFSET_COMMIT: _needs(on_group(READ), then=partitions(READ)),
     ApiKey.OFFSET_FETCH: _needs(then=groups.offset_fetch),
     ApiKey.OFFSET_DELETE: _needs(on_group(DELETE), then=partitions(READ, also_without_items=True)),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: _needs(on_group(READ), then=groups.consumer_group_heartbeat),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: _needs(then=groups.describe_consumer_groups),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _needs(on_group(READ), then=groups.subscribe),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _needs(then=groups.describe_members),
     ApiKey.DESCRIBE_GROUPS: _needs(then=groups.describe_groups),
     ApiKey.LIST_GROUPS: _needs(then=groups.list_groups),
     ApiKey.DELETE_GROUPS: _needs(
@@ -82,7 +82,12 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
             "groups_names", "results", lambda call, group: group_refusal(call, DELETE, group)
         )
     ),
-    # The state of share groups
+    # Share groups and their state
+    ApiKey.SHARE_GROUP_HEARTBEAT: _needs(on_group(READ), then=groups.subscribe),
+    ApiKey.SHARE_GROUP_DESCRIBE: _needs(then=groups.describe_members),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _needs(then=share_groups.describe_offsets),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _needs(on_group(READ), then=share_groups.alter_offsets),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _needs(on_group(DELETE), then=share_groups.delete_offsets),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
     ApiKey.READ_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
     ApiKey.WRITE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
