@@ -15,7 +15,6 @@ from support.consumer_groups import (
     Member,
     heartbeat_of,
     member_options,
-    of_both_protocols,
 )
 from support.consuming import produce, reference_cluster
 
@@ -24,7 +23,7 @@ QUICK, SLOW = 0.02, 30.0
 
 
 @pytest.mark.parametrize("seed", range(3))
-@of_both_protocols
+@pytest.mark.parametrize("protocol", ["classic", "consumer", "both"])
 @virtual_time
 async def test_no_record_is_lost_and_no_commit_is_ahead_of_its_record(protocol, seed):
     chance = random.Random(seed)
@@ -32,7 +31,7 @@ async def test_no_record_is_lost_and_no_commit_is_ahead_of_its_record(protocol, 
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", RECORDS, partitions=4)
         options = {"max_poll_interval_ms": 20_000, "auto_commit_interval_ms": 500}
-        group = Group(cluster, **options, **member_options(protocol))
+        group = ChangingGroup(cluster, chance, protocol, **options)
         members = [group.member(seconds_per_record=QUICK) for _ in range(3)]
         everybody = list(members)
 
@@ -50,6 +49,18 @@ async def test_no_record_is_lost_and_no_commit_is_ahead_of_its_record(protocol, 
         for member in members:
             await member.leave()
         assert await group.committed() == dict.fromkeys(PARTITIONS, RECORDS // 4)
+
+
+class ChangingGroup(Group):
+    """A group whose members speak one protocol, or ``both``: each one that chance has chosen."""
+
+    def __init__(self, cluster: Any, chance: random.Random, protocol: str, **options: Any) -> None:
+        super().__init__(cluster, **options)
+        self.chance = chance
+        self.protocols = ["classic", "consumer"] if protocol == "both" else [protocol]
+
+    def member(self, **options: Any) -> Member:
+        return super().member(**options, **member_options(self.chance.choice(self.protocols)))
 
 
 async def disturb(

@@ -89,7 +89,7 @@ def test_an_upgraded_group_has_the_members_assignments_and_offsets_of_before(
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "after a restart"])
-def test_a_downgraded_group_has_the_members_targets_and_offsets_of_before(
+def test_a_downgraded_group_rebalances_with_the_members_and_offsets_of_before(
     groups: ConsumerGroups, restart: bool
 ) -> None:
     groups.join_as("x", "orders")
@@ -103,7 +103,7 @@ def test_a_downgraded_group_has_the_members_targets_and_offsets_of_before(
 
     group = groups.shard.groups[GROUP]
     assert (list(group.members), group.generation_id) == ([a], 3)
-    assert groups.state == ("Stable" if restart else "PreparingRebalance")
+    assert groups.state == "PreparingRebalance"
     assert groups.committed() == 7
     again = groups.join(a)
     assert again.response.generation_id == 4
@@ -166,6 +166,52 @@ def test_a_member_that_was_told_an_id_may_use_it_after_the_upgrade(groups: Consu
     groups.join_as("x", "orders")
 
     assert rejoin(groups, told) == groups.group.epoch
+
+
+def test_a_member_of_a_downgraded_group_has_what_it_held_and_not_its_target(
+    groups: ConsumerGroups,
+) -> None:
+    """Otherwise others could be given what it still reads, if the group is upgraded at once."""
+    _, (a,) = stable(groups, 1)
+    groups.join_as("x", "orders")
+    rejoin(groups, a, [0, 1, 2, 3])  # it was told to keep two, and has not given up the others
+
+    groups.leave_as("x")
+    groups.join_as("y", "orders")
+
+    assert groups.assigned(a) == {"orders": [0, 1, 2, 3]}
+    assert groups.assigned("y") == {}
+
+
+def test_a_static_member_that_turns_a_group_back_rebalances_it_unless_all_is_assigned(
+    groups: ConsumerGroups,
+) -> None:
+    generation, (a,) = stable(groups, 1)
+    groups.join_as("x", "orders", instance_id="one")
+    assert groups.group.state.value == "Reconciling"
+
+    groups.join(instance="one")
+
+    assert groups.state == "PreparingRebalance"
+    assert groups.heartbeat(a, generation) is E.ILLEGAL_GENERATION
+
+
+@pytest.mark.parametrize("knows", [False, True], ids=["not yet told", "told"])
+def test_what_a_member_has_is_not_free_before_it_knows_that_it_has_lost_it(
+    groups: ConsumerGroups, knows: bool
+) -> None:
+    _, (a, b) = stable(groups)
+    joined = groups.join_owning(a, [0, 1])
+    groups.join_owning(b, [2, 3])
+    generation = joined.response.generation_id
+    groups.sync(a, generation, {a: assigned([0, 1]), b: assigned([3])})
+    if knows:
+        groups.sync(b, generation)
+    assert groups.state == "Stable"
+
+    groups.join_as("x", "orders")
+
+    assert groups.assigned(b) == {"orders": [3] if knows else [2, 3]}
 
 
 # -- timing --------------------------------------------------------------------------------------

@@ -67,6 +67,8 @@ class ClassicGroup:
     """Ids handed out with MEMBER_ID_REQUIRED (KIP-394) that have not come back yet."""
     pending_sync: set[str] = slotted.field(factory=set)
     """Members that have not sent SyncGroup since the join phase ended."""
+    must_rebalance: bool = False
+    """It was loaded from the log in a generation that was to be replaced."""
     has_new_member: bool = False
     """A member joined since the initial rebalance delay was last extended."""
     topics: frozenset[str] | None = None

@@ -52,7 +52,8 @@ def upgrade_records(group: ClassicGroup, topics: Topics) -> Records:
     They follow those that delete the classic group. Raises :class:`ApiError`.
 
     Its generation becomes the epoch of the group and of the members, each of which keeps what it
-    was last assigned, as its target too.
+    was last assigned, as its target too. One that does not know its assignment yet also keeps what
+    it has (not in Kafka): that is not free before it has given it up.
     """
     try:
         members = [_upgraded(group, member, topics) for member in group.members.values()]
@@ -82,6 +83,9 @@ def _upgraded(group: ClassicGroup, member: Member, topics: Topics) -> ConsumerMe
         )
     protocol = group.protocol_name or select_protocol(group.members.values())
     subscription = read_subscription(member.metadata(protocol))
+    held = list(assignment.assigned_partitions)
+    if not member.knows_assignment:
+        held += subscription.owned_partitions
     epoch = group.generation_id
     return ConsumerMember(
         member_id=member.member_id,
@@ -96,7 +100,7 @@ def _upgraded(group: ClassicGroup, member: Member, topics: Topics) -> ConsumerMe
         previous_epoch=epoch,
         assigned={
             topic_id: dict.fromkeys(partitions, epoch)
-            for topic_id, partitions in with_ids(assignment.assigned_partitions, topics).items()
+            for topic_id, partitions in with_ids(held, topics).items()
         },
     )
 
@@ -106,7 +110,8 @@ def downgraded(
 ) -> ClassicGroup:
     """Return the classic group that the classic members of a consumer group form.
 
-    ``epoch`` becomes its generation, and the targets the assignments.
+    ``epoch`` becomes its generation. Each member is assigned what it has, not its target as in
+    Kafka: another member may still have a part of that.
     """
     found = ClassicGroup(
         group_id=group.group_id,
@@ -121,8 +126,8 @@ def downgraded(
     found.protocol_name = select_protocol(found.members.values())
     found.update_topics()
     for each in found.members.values():
-        target = group.targets.get(each.member_id, {})
-        each.assignment = write_assignment(target, topics, each.metadata(found.protocol_name))
+        held = group.members[each.member_id].held
+        each.assignment = write_assignment(held, topics, each.metadata(found.protocol_name))
     return found
 
 

@@ -85,7 +85,7 @@ class Downgrade:
         records = (
             *draft.decision.records,
             *downgrade_tombstones(draft.group),
-            group_record(classic, assignment),
+            group_record(classic, assignment, is_rebalancing=rebalance_because is not None),
         )
         log.info("Consumer group %r becomes a classic group", group_id)
         self._groups[group_id] = classic

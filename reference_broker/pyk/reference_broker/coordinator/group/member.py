@@ -36,6 +36,8 @@ class Member:
     assignment: bytes = b""
     is_new: bool = False
     """It joins for the first time, so it does not know its id yet and cannot send heartbeats."""
+    knows_assignment: bool = True
+    """Whether it was told its assignment; until then it may read what it said that it has."""
     awaiting_join: Deferred[JoinGroupResponse] | None = None
     awaiting_sync: Deferred[SyncGroupResponse] | None = None
 

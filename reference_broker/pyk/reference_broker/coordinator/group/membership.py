@@ -242,6 +242,7 @@ class GroupMembership:
             return refuse_sync(deferred, ErrorCode.REBALANCE_IN_PROGRESS)
         self._rebalancer.sync_arrived(group, member)
         if group.is_in(GroupState.STABLE):
+            member.knows_assignment = True
             deferred.complete(synced(group, member))
             return NOTHING
         if member.awaiting_sync is not None:  # asked again on another connection
@@ -342,6 +343,9 @@ class GroupMembership:
 
     def group_loaded(self, group: ClassicGroup, moment: Moment) -> Decision:
         """Begin the sessions of a group that was read from the log."""
+        if group.must_rebalance:
+            group.must_rebalance = False
+            return self.take_over(group, "it was a consumer group before", moment)
         return self._rebalancer.expect_heartbeats(group, moment)
 
     def unload(self) -> None:

@@ -123,6 +123,7 @@ class Rebalancer:
         for member in list(group.members.values()):
             self.expect_heartbeat(group, member.member_id, member.session_timeout_ms, moment)
             member.is_new = False
+            member.knows_assignment = False
             group.pending_sync.add(member.member_id)
             member.complete_join(
                 joined(group, member, tells_members=group.is_leader(member.member_id))
@@ -176,6 +177,7 @@ class Rebalancer:
     ) -> None:
         """Answer a member's SyncGroup if it waits; from then on it must send heartbeats again."""
         if member.complete_sync(response):
+            member.knows_assignment = not response.error_code
             self.expect_heartbeat(group, member.member_id, member.session_timeout_ms, moment)
 
     def forget_session(self, group: ClassicGroup, member_id: str) -> None:

@@ -89,8 +89,13 @@ def committed_offset(value: OffsetCommitValue | LegacyOffsetCommitValue) -> Comm
     )
 
 
-def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> CoordinatorRecord:
-    """Return the record of a group's generation, with what each member is assigned."""
+def group_record(
+    group: ClassicGroup, assignment: Mapping[str, bytes], *, is_rebalancing: bool = False
+) -> CoordinatorRecord:
+    """Return the record of a group's generation, with what each member is assigned.
+
+    A generation that is to be replaced at once has no leader: whoever loads it begins a rebalance.
+    """
     members = []
     for member in group.members.values():
         assert group.protocol_name is not None
@@ -110,7 +115,7 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> Coordi
         protocol_type=group.protocol_type or "",
         generation=group.generation_id,
         protocol=group.protocol_name,
-        leader=group.leader_id,
+        leader=None if is_rebalancing else group.leader_id,
         current_state_timestamp=group.state_since_ms,
         members=members,
     )
@@ -158,4 +163,5 @@ def group_from_record(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
             )
         )
     group.update_topics()
+    group.must_rebalance = bool(value.members) and value.leader is None
     return group

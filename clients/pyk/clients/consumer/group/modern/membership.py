@@ -270,7 +270,10 @@ class ModernMembership:
 
     def _refused(self, code: ErrorCode, message: str | None, now: float) -> None:
         error = refusal(code, message, self._options.group_id)
-        if code in FENCED:
+        # The group was deleted, or is a classic one by now, so this member was removed before.
+        # Joining makes it a consumer group again, or tells why it cannot be one.
+        has_no_group = code is ErrorCode.GROUP_ID_NOT_FOUND and self.member_epoch != JOIN_EPOCH
+        if code in FENCED or has_no_group:
             log.info("Group %s has given up this member: %s", self._options.group_id, error)
             self._end(MemberState.JOINING)
             self._lose_partitions()

@@ -38,7 +38,7 @@ from .classic_metadata import (
     without_epochs,
     write_assignment,
 )
-from .consumer_group import ConsumerGroup
+from .consumer_group import ConsumerGroup, ConsumerGroupState
 from .deadlines import Deadlines
 from .draft import Draft
 from .joining import check_room, joining_member, known_member
@@ -142,15 +142,20 @@ class ClassicRequests:
     ) -> Decision:
         """Let a classic member take the place of the last one with the consumer protocol."""
         has_new_subscription = self._progress.describe(draft, before, report)
-        is_stale = draft.group.assignment_epoch < draft.group.epoch
         after = draft.group.members[before.member_id]
-        if not is_stale:
+        if draft.group.state is not ConsumerGroupState.ASSIGNING:
             after = self._progress.reconcile(
                 draft, before.member_id, report.owned, has_new_subscription=has_new_subscription
             )
-        reason = "its assignment is stale" if is_stale else None
+        # Kafka begins a rebalance only for a new subscription. Others that are not at their target
+        # would stay there: in a stable generation heartbeats do not tell them.
+        is_stable = draft.group.state is ConsumerGroupState.STABLE
         decision = self._downgrade.begin(
-            group, draft, leaving=(), rebalance_because=reason, moment=report.moment
+            group,
+            draft,
+            leaving=(),
+            rebalance_because=None if is_stable else "members are not at their target",
+            moment=report.moment,
         )
         return self._joined(decision, after, report, in_consumer_group=None)
 

@@ -40,11 +40,6 @@ def describe_consumer_group(
 
 
 def _described(member: ConsumerMember, target: Assignment, topics: Topics) -> Member:
-    held = {
-        topic_id: frozenset(member.assigned.get(topic_id, {}))
-        | frozenset(member.revoking.get(topic_id, {}))
-        for topic_id in {**member.assigned, **member.revoking}
-    }
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -54,7 +49,7 @@ def _described(member: ConsumerMember, target: Assignment, topics: Topics) -> Me
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topic_names),
         subscribed_topic_regex=member.pattern,
-        assignment=_named(held, topics),
+        assignment=_named(member.held, topics),
         target_assignment=_named(target, topics),
         member_type=CLASSIC_MEMBER if member.is_classic else CONSUMER_MEMBER,
     )

@@ -9,6 +9,8 @@ from uuid import UUID
 from pyk.protocol.messages.consumer_group_records import ClassicMemberMetadata
 from pyk.runtime import slotted
 
+from .assignment import Assignment
+
 JOINING, LEAVING, LEAVING_STATIC = 0, -1, -2
 """The epochs in a heartbeat that are none."""
 
@@ -59,6 +61,15 @@ class ConsumerMember:
     def is_classic(self) -> bool:
         """Whether the member speaks the classic protocol, with its epoch as the generation."""
         return self.classic_metadata is not None
+
+    @property
+    def held(self) -> Assignment:
+        """The partitions that it may read: what it is assigned, and what it has yet to give up."""
+        held: dict[UUID, frozenset[int]] = {}
+        for partitions in (self.assigned, self.revoking):
+            for topic_id, epochs in partitions.items():
+                held[topic_id] = held.get(topic_id, frozenset()) | frozenset(epochs)
+        return {topic_id: numbers for topic_id, numbers in held.items() if numbers}
 
     def is_at(self, epoch: int) -> bool:
         """Return whether the member has all of the target of an epoch."""

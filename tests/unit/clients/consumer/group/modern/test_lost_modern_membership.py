@@ -15,6 +15,7 @@ from pyk.clients.consumer.group.modern.membership import MemberState
 from pyk.clients.errors import (
     FencedInstanceIdError,
     GroupAuthorizationFailedError,
+    GroupIdNotFoundError,
     GroupMaxSizeReachedError,
     InvalidRegularExpressionError,
     KafkaError,
@@ -40,7 +41,7 @@ def beaten(**options: object) -> ModernMember:
     return member
 
 
-@pytest.mark.parametrize("code", FENCED)
+@pytest.mark.parametrize("code", [*FENCED, ErrorCode.GROUP_ID_NOT_FOUND])
 def test_a_fenced_member_loses_its_partitions_and_joins_again(code: ErrorCode) -> None:
     member = beaten()
 
@@ -51,6 +52,16 @@ def test_a_fenced_member_loses_its_partitions_and_joins_again(code: ErrorCode) -
     request = member.expect_heartbeat()
     assert (request.member_id, request.member_epoch) == ("me", 0)
     assert (request.subscribed_topic_names, request.topic_partitions) == (["a"], [])
+
+
+def test_a_member_that_cannot_join_because_of_its_group_fails() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+
+    member.refuse(ErrorCode.GROUP_ID_NOT_FOUND)
+
+    assert member.state is MemberState.FAILED
+    assert isinstance(member.membership.error, GroupIdNotFoundError)
 
 
 def test_partitions_that_are_lost_while_they_are_given_up_are_not_given_up_twice() -> None:
