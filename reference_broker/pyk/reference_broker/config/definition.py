@@ -87,6 +87,8 @@ class ConfigDefinition:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    check: Callable[[str], bool] | None = None
+    """Returns whether a str is valid, where no choices can say so."""
     update_mode: UpdateMode = UpdateMode.READ_ONLY
     is_internal: bool = False
     has_effect: bool = True
@@ -149,6 +151,8 @@ class ConfigDefinition:
         if self.choices and text not in self.choices:
             named = ", ".join(choice or "'' (none)" for choice in self.choices)
             raise self._error(value, f"use one of {named}")
+        if self.check is not None and not self.check(text):
+            raise self._error(value, f"not valid. {self.doc}")
         return text
 
     def _parse_list(self, value: object) -> tuple[str, ...]:

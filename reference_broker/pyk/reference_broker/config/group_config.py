@@ -1,4 +1,4 @@
-"""The configurations that a group may have for itself (KIP-848).
+"""The configurations that a group may have for itself (KIP-848, KIP-932).
 
 Defaults, ranges and names are those of Apache Kafka 4.3. Each names the broker configuration that
 is its default; brokers also limit what groups may set.
@@ -9,14 +9,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pyk.protocol.durations import duration_ms
 from pyk.reference_broker.config.broker_config import BrokerConfig
-from pyk.reference_broker.config.definition import ConfigValue, Fallback, definitions_of, integer
+from pyk.reference_broker.config.definition import (
+    ConfigValue,
+    Fallback,
+    boolean,
+    definitions_of,
+    integer,
+    string,
+)
 from pyk.reference_broker.config.errors import InvalidConfigError
 from pyk.runtime import slotted
+
+BY_DURATION = "by_duration:"
 
 
 def _broker(name: str) -> dict[str, Any]:
     return {"fallbacks": (Fallback(name=name),)}
+
+
+def _is_offset_reset(text: str) -> bool:
+    if text.lower() in ("earliest", "latest"):
+        return True
+    try:
+        duration_ms(text.removeprefix(BY_DURATION))
+    except ValueError:
+        return False
+    return text.startswith(BY_DURATION)
 
 
 @slotted.frozen(kw_only=True)
@@ -41,11 +61,59 @@ class GroupConfig:
         doc="After how long without a heartbeat a member is removed.",
         **_broker("group.consumer.session.timeout.ms"),
     )
+    share_assignment_interval_ms: int = integer(
+        1_000,
+        minimum=0,
+        doc="How far apart two assignments of a share group are at least.",
+        **_broker("group.share.assignment.interval.ms"),
+    )
+    share_auto_offset_reset: str = string(
+        "latest",
+        check=_is_offset_reset,
+        doc="Where a share group begins in a partition: earliest, latest, or by_duration:PT1H.",
+    )
+    share_delivery_count_limit: int = integer(
+        5,
+        minimum=2,
+        doc="How often a record is delivered to the share group at most.",
+        **_broker("group.share.delivery.count.limit"),
+    )
+    share_heartbeat_interval_ms: int = integer(
+        5_000,
+        minimum=1,
+        doc="How often members of the share group send heartbeats.",
+        **_broker("group.share.heartbeat.interval.ms"),
+    )
+    share_isolation_level: str = string(
+        "read_uncommitted",
+        choices=("read_committed", "read_uncommitted"),
+        doc="Whether the share group gets records of open and of aborted transactions.",
+    )
+    share_partition_max_record_locks: int = integer(
+        2_000,
+        minimum=100,
+        doc="How many records of a partition the share group may have in flight.",
+        **_broker("group.share.partition.max.record.locks"),
+    )
+    share_record_lock_duration_ms: int = integer(
+        30_000,
+        minimum=1_000,
+        doc="How long a record is locked for the member that it was delivered to.",
+        **_broker("group.share.record.lock.duration.ms"),
+    )
+    share_renew_acknowledge_enable: bool = boolean(
+        True, doc="Whether members of the share group may renew the locks of records."
+    )
+    share_session_timeout_ms: int = integer(
+        45_000,
+        minimum=1,
+        doc="After how long without a heartbeat a member of the share group is removed.",
+        **_broker("group.share.session.timeout.ms"),
+    )
 
 
 GROUP_DEFINITIONS = definitions_of(GroupConfig)
-_SESSION_TIMEOUT = "consumer.session.timeout.ms"
-_HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
+_TYPES = ("consumer", "share")
 
 
 def check_group_configs(values: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -58,29 +126,42 @@ def check_group_configs(values: Mapping[str, str], broker: BrokerConfig) -> None
         effective[name] = definition.parse(value)
     for name in GROUP_DEFINITIONS:
         limited = effective.get(name)
-        if isinstance(limited, int):
+        if isinstance(limited, int) and not isinstance(limited, bool):
             _check_limits(name, limited, broker)
-    _check_session(effective, broker)
+    for group_type in _TYPES:
+        _check_session(group_type, effective, broker)
 
 
-def _check_session(values: Mapping[str, ConfigValue], broker: BrokerConfig) -> None:
-    session_timeout_ms = values.get(_SESSION_TIMEOUT, broker.group_consumer_session_timeout_ms)
-    interval_ms = values.get(_HEARTBEAT_INTERVAL, broker.group_consumer_heartbeat_interval_ms)
+def _check_session(
+    group_type: str, values: Mapping[str, ConfigValue], broker: BrokerConfig
+) -> None:
+    session_timeout, interval = (
+        f"{group_type}.session.timeout.ms",
+        f"{group_type}.heartbeat.interval.ms",
+    )
+    session_timeout_ms, interval_ms = (
+        values.get(name, _of_broker(broker, f"group.{name}"))
+        for name in (session_timeout, interval)
+    )
     assert isinstance(session_timeout_ms, int)
     assert isinstance(interval_ms, int)
     if session_timeout_ms <= interval_ms:
         raise InvalidConfigError(
-            f"{_SESSION_TIMEOUT} must be greater than {_HEARTBEAT_INTERVAL}",
-            name=_SESSION_TIMEOUT,
+            f"{session_timeout} must be greater than {interval}", name=session_timeout
         )
 
 
 def _check_limits(name: str, value: int, broker: BrokerConfig) -> None:
-    kind = name.removeprefix("consumer.")
+    group_type, _, kind = name.partition(".")
     for limit, relation in (("min", "greater"), ("max", "less")):
-        limit_name = f"group.consumer.{limit}.{kind}"
-        bound: int = getattr(broker, limit_name.replace(".", "_"))
+        limit_name = f"group.{group_type}.{limit}.{kind}"
+        bound = _of_broker(broker, limit_name)
         if value < bound if limit == "min" else value > bound:
             raise InvalidConfigError(
                 f"{name} must be {relation} than or equal to {limit_name}", name=name
             )
+
+
+def _of_broker(broker: BrokerConfig, name: str) -> int:
+    value: int = getattr(broker, name.replace(".", "_"))
+    return value

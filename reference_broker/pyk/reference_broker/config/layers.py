@@ -279,9 +279,14 @@ class BrokerConfigLayers:
         """Return all configurations of a group that overrides ``group_configs``."""
         entries = []
         for name, definition in GROUP_DEFINITIONS.items():
-            (fallback,) = definition.fallbacks
-            synonyms = list(self._synonyms(BROKER_DEFINITIONS[fallback.name]))
-            value = self._value(fallback.name)
+            if definition.fallbacks:
+                (fallback,) = definition.fallbacks
+                synonyms = list(self._synonyms(BROKER_DEFINITIONS[fallback.name]))
+                value = self._value(fallback.name)
+            else:
+                value = definition.default
+                shown = definition.format(value)
+                synonyms = [ConfigSynonym(name, shown, ConfigSource.DEFAULT_CONFIG)]
             if name in group_configs:
                 value = definition.parse(group_configs[name])
                 own = ConfigSynonym(name, group_configs[name], ConfigSource.GROUP_CONFIG)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.config.offset_reset import OffsetReset, duration_ms
+from pyk.clients.config.offset_reset import OffsetReset
+from pyk.protocol.durations import duration_ms
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,38 @@ def test_a_group_has_configurations_of_its_own_before_it_exists(controllers: Con
                 "group.consumer.max.heartbeat.interval.ms"
             ),
         ),
+        (
+            "share.session.timeout.ms",
+            "60001",
+            (
+                "share.session.timeout.ms must be less than or equal to "
+                "group.share.max.session.timeout.ms"
+            ),
+        ),
+        (
+            "share.record.lock.duration.ms",
+            "14999",
+            (
+                "share.record.lock.duration.ms must be greater than or equal to "
+                "group.share.min.record.lock.duration.ms"
+            ),
+        ),
+        (
+            "share.delivery.count.limit",
+            "11",
+            (
+                "share.delivery.count.limit must be less than or equal to "
+                "group.share.max.delivery.count.limit"
+            ),
+        ),
+        (
+            "share.partition.max.record.locks",
+            "4001",
+            (
+                "share.partition.max.record.locks must be less than or equal to "
+                "group.share.max.partition.max.record.locks"
+            ),
+        ),
     ],
 )
 def test_a_group_stays_within_the_limits_of_the_broker(
@@ -185,6 +217,31 @@ def test_a_group_stays_within_the_limits_of_the_broker(
     altered = controllers.alter(GROUP_RESOURCE, "readers", (SET, name, value))
 
     assert (altered.error_code, altered.error_message) == (ErrorCode.INVALID_CONFIG, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_valid"),
+    [
+        ("share.auto.offset.reset", "earliest", True),
+        ("share.auto.offset.reset", "by_duration:PT1H", True),
+        ("share.auto.offset.reset", "by_duration:-PT1H", False),
+        ("share.auto.offset.reset", "by_duration:", False),
+        ("share.auto.offset.reset", "PT1H", False),
+        ("share.auto.offset.reset", "none", False),
+        ("share.isolation.level", "read_committed", True),
+        ("share.isolation.level", "serializable", False),
+        ("share.renew.acknowledge.enable", "false", True),
+        ("share.renew.acknowledge.enable", "no", False),
+        ("share.assignment.interval.ms", "0", True),
+    ],
+)
+def test_share_groups_have_configurations_of_their_own(
+    controllers: Controllers, name: str, value: str, is_valid: bool
+) -> None:
+    altered = controllers.alter(GROUP_RESOURCE, "workers", (SET, name, value))
+
+    expected = ErrorCode.NONE if is_valid else ErrorCode.INVALID_CONFIG
+    assert altered.error_code == expected, altered.error_message
 
 
 def test_there_are_no_configurations_for_all_groups(controllers: Controllers) -> None:

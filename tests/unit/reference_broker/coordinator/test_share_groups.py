@@ -1,0 +1,298 @@
+"""Share groups at their coordinator: members, assignments, states that are initialized."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
+from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
+from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, code_of
+
+ORDERS, BILLS = TOPICS["orders"], TOPICS["bills"]
+E = ErrorCode
+
+
+@pytest.fixture
+def groups() -> ShareGroupsOfShard:
+    return ShareGroupsOfShard()
+
+
+# -- initializing --------------------------------------------------------------------------------
+
+
+def test_partitions_are_assigned_once_their_state_is_initialized(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    answer = groups.join("a")
+    assert answer.assignment is not None
+    assert (answer.member_epoch, answer.assignment.topic_partitions) == (2, [])
+    ((request, _),) = groups.asked
+    assert request == InitializeStates(GROUP, 2, {ORDERS: {0: -1, 1: -1, 2: -1}})
+    assert groups.beat("a", 2).assignment is None
+
+    groups.initialized()
+    answer = groups.beat("a", 2)
+
+    assert answer.member_epoch == 3
+    assert groups.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_what_could_not_be_initialized_is_tried_again(groups: ShareGroupsOfShard) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+
+    groups.initialized(fails=True)
+    assert groups.group.topics.initializing == {}
+    groups.beat("a", 2)
+
+    assert len(groups.asked) == 1
+    groups.initialized()
+    groups.settle("a")
+    assert groups.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_an_initialization_that_is_not_heard_of_is_tried_again_later(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+    groups.asked.clear()
+    groups.beat("a", 2)
+    assert not groups.asked
+
+    groups.advance(30)
+    groups.beat("a", 2)
+
+    assert len(groups.asked) == 1
+
+
+def test_an_initialization_that_a_crash_interrupts_is_tried_again(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+
+    again = groups.restarted()
+    again.beat("a", 2)
+    again.settle("a")
+
+    assert again.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_new_partitions_of_a_topic_are_initialized_and_assigned(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.join("a")
+    groups.settle("a")
+
+    groups.add_topic("orders", 5)
+    groups.settle("a")
+
+    assert groups.held("a") == {"orders": [0, 1, 2, 3, 4]}
+
+
+def test_deleted_topics_are_forgotten(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "orders", "bills")
+    groups.settle("a")
+
+    groups.delete_topic("orders")
+    groups.settle("a")
+
+    assert groups.held("a") == {"bills": [0, 1, 2]}
+    assert groups.group.topics.topic_ids == {BILLS}
+    assert groups.restarted().group.topics.topic_ids == {BILLS}
+
+
+# -- members -------------------------------------------------------------------------------------
+
+
+def test_members_share_partitions_when_there_are_more_of_them(groups: ShareGroupsOfShard) -> None:
+    members = [f"member {n}" for n in range(7)]
+    for member_id in members:
+        groups.join(member_id)
+    groups.settle(*members)
+
+    held = [groups.held(member_id)["orders"] for member_id in members]
+
+    assert {len(each) for each in held} <= {1, 2}
+    sharers = [sum(number in each for each in held) for number in range(3)]
+    assert sharers == [3, 3, 3]
+
+
+def test_a_member_that_changes_its_topics_keeps_no_others(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "orders")
+    groups.settle("a")
+    epoch = groups.group.members["a"].epoch
+
+    groups.beat("a", epoch, subscribed_topic_names=["bills"])
+    groups.settle("a")
+
+    assert groups.held("a") == {"bills": [0, 1, 2]}
+
+
+def test_a_member_without_heartbeats_is_removed(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+    groups.join("b")
+    groups.settle("a", "b")
+    groups.advance(40)
+    groups.settle("a")
+
+    groups.advance(10)
+
+    assert list(groups.group.members) == ["a"]
+    groups.settle("a")
+    assert groups.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_the_session_timeout_of_a_group_counts(groups: ShareGroupsOfShard) -> None:
+    groups.configure("share.session.timeout.ms", "60000")
+    groups.configure("share.heartbeat.interval.ms", "7000")
+
+    assert groups.join("a").heartbeat_interval_ms == 7_000
+
+    groups.advance(59)
+    assert not groups.group.is_empty
+    groups.advance(1)
+    assert groups.group.is_empty
+
+
+def test_the_sessions_of_members_begin_again_after_a_restart(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+
+    again = groups.restarted()
+
+    again.advance(44)
+    assert list(again.group.members) == ["a"]
+    again.advance(1)
+    assert again.group.is_empty
+
+
+def test_a_restart_finds_members_with_their_assignments(groups: ShareGroupsOfShard) -> None:
+    for member_id in ("a", "b"):
+        groups.join(member_id)
+    groups.settle("a", "b")
+
+    again = groups.restarted()
+
+    assert again.group.members == groups.group.members
+    assert again.group.targets == groups.group.targets
+    assert again.group.topics == groups.group.topics
+    assert again.group.epoch == groups.group.epoch == again.group.assignment_epoch
+
+
+def test_a_group_has_room_for_so_many_members() -> None:
+    groups = ShareGroupsOfShard(max_size=2)
+    groups.join("a")
+    groups.join("b")
+
+    assert code_of(groups.join("c")) is E.GROUP_MAX_SIZE_REACHED
+    assert code_of(groups.join("a")) is E.NONE
+
+
+def test_a_new_assignment_waits_for_its_interval() -> None:
+    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+    groups.join("a")
+    groups.beat("a", 2)
+    assert groups.held("a") == {}
+
+    groups.advance(5)
+    groups.settle("a")
+
+    assert groups.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_a_member_whose_removal_was_not_written_stays(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+    groups.log.fails_with = E.NOT_ENOUGH_REPLICAS
+    groups.advance(45)
+    assert list(groups.group.members) == ["a"]
+
+    groups.log.fails_with = None
+    groups.advance(45)
+
+    assert groups.group.is_empty
+
+
+# -- offsets and the end of a group --------------------------------------------------------------
+
+
+def emptied(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "orders", "bills")
+    groups.settle("a")
+    groups.beat("a", -1)
+
+
+def test_offsets_are_altered_in_the_epoch_of_the_group(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    epoch = groups.group.epoch
+
+    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"orders": {0: 7, 9: 7}}))
+
+    assert asked == InitializeStates(GROUP, epoch, {ORDERS: {0: 7}})
+    assert groups.group.topics.initializing[ORDERS].partitions == {0}
+    assert groups.group.topics.initialized[ORDERS].partitions == {0, 1, 2}
+
+
+def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    begin = {ORDERS: {0, 1, 2}, BILLS: {0, 1, 2}}
+
+    def begin_deleting(at: ShareGroupsOfShard) -> object:
+        return at.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    assert begin_deleting(groups) == begin
+    again = groups.restarted()
+    assert begin_deleting(again) == begin
+
+    assert again.ask(lambda shard: shard.share_offsets.delete_group(GROUP)) is E.NONE
+    assert again.shard.groups == {}
+    assert again.restarted().shard.groups == {}
+
+
+def test_a_group_that_somebody_joins_is_not_deleted(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+    groups.join("b")
+
+    refused = groups.ask(lambda shard: shard.share_offsets.delete_group(GROUP))
+
+    assert refused is E.NON_EMPTY_GROUP
+    groups.settle("b")
+    assert groups.held("b") == {"orders": [0, 1, 2]}  # their state begins again
+
+
+def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+
+    found = groups.ask(
+        lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders", "missing"])
+    )
+
+    assert isinstance(found, TopicsToDelete)
+    assert found.partitions == {ORDERS: {0, 1, 2}}
+    assert list(found.refused) == ["missing"]
+    assert groups.group.topics.deleting == {ORDERS: "orders"}
+    groups.ask(lambda shard: shard.share_offsets.deleted(GROUP, [ORDERS]))
+    assert groups.group.topics.topic_ids == {BILLS}
+
+
+def test_an_empty_share_group_does_not_expire(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+
+    groups.advance(30 * 24 * 3600)
+
+    assert GROUP in groups.shard.groups
+
+
+def test_nobody_commits_offsets_for_a_share_group(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+
+    refused = groups.ask(
+        lambda shard: shard.offset_requests.commit(
+            GROUP, ("", None, -1), [], version=9, moment=groups.moment()
+        )
+    )
+
+    assert refused is E.GROUP_ID_NOT_FOUND
