@@ -99,6 +99,13 @@ def test_the_next_token_is_fetched_when_kafkas_client_would(
     assert RefreshWindow().refresh_in(lifetime, chance) == pytest.approx(refresh_in)
 
 
+def test_a_token_is_used_for_its_shortest_period_at_least() -> None:
+    window = RefreshWindow(factor=0.5, jitter=0.0, min_period_seconds=300, buffer_seconds=10)
+
+    assert window.refresh_in(320, 0.0) == 300
+    assert window.refresh_in(309, 0.0) == pytest.approx(154.5)
+
+
 @pytest.mark.parametrize("options", [{"factor": 0.4}, {"factor": 1.1}, {"jitter": 0.3}])
 def test_a_window_out_of_kafkas_range_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError):
