@@ -9,9 +9,11 @@ from pyk.clients.config.keyword_arguments import (
     ClientOptions,
     ConsumerOptions,
     ProducerOptions,
+    ShareConsumerOptions,
 )
 from pyk.clients.config.option import Option
 from pyk.clients.config.producer_config import ProducerConfig
+from pyk.clients.config.share_consumer_config import ShareConsumerConfig
 from pyk.clients.config.values import ServerAddress
 
 __all__ = [
@@ -25,4 +27,6 @@ __all__ = [
     "ProducerConfig",
     "ProducerOptions",
     "ServerAddress",
+    "ShareConsumerConfig",
+    "ShareConsumerOptions",
 ]

@@ -15,7 +15,6 @@ METRICS = "pyk has no metric reporters; call stats()"
 BUFFERS = "the operating system sizes the buffers of sockets"
 JAVA_CLASS = "names a Java class, which Python cannot run"
 PARTITIONING = "give partitioner= a function instead"
-SHARE_GROUPS = "for share groups, which this release does not have"
 
 OBEYED_ANYWAY = (STORES,)
 """Reasons that nobody needs to be warned of: what the user wants happens."""
@@ -29,7 +28,6 @@ _NAMES = {
     JAVA_CLASS: """interceptor.classes sasl.client.callback.handler.class
         sasl.login.class security.providers""",
     "pyk asks brokers, not controllers": "bootstrap.controllers",
-    SHARE_GROUPS: "share.acknowledgement.mode share.acquire.mode",
     "internal to the Java client": """internal.leave.group.on.close
         internal.throw.on.fetch.stable.offset.unsupported""",
     PARTITIONING: """partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms

@@ -145,3 +145,23 @@ class ConsumerOptions(ClientOptions, total=False):
     exclude_internal_topics: bool
     key_deserializer: Deserializer | Callable[[bytes], Any] | None
     value_deserializer: Deserializer | Callable[[bytes], Any] | None
+
+
+class ShareConsumerOptions(ClientOptions, total=False):
+    """Options of :class:`~pyk.clients.ShareConsumer`."""
+
+    default_api_timeout_ms: int
+    group_id: str | None
+    share_acknowledgement_mode: Literal["implicit", "explicit"]
+    share_acquire_mode: Literal["batch_optimized", "record_limit"]
+    max_poll_records: int
+    max_poll_interval_ms: int
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_decompressed_bytes: int
+    client_rack: str | None
+    check_crcs: Literal[True]
+    allow_auto_create_topics: bool
+    key_deserializer: Deserializer | Callable[[bytes], Any] | None
+    value_deserializer: Deserializer | Callable[[bytes], Any] | None

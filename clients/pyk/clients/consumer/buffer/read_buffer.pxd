@@ -2,7 +2,7 @@ cdef class ReadBuffer:
     cdef readonly dict partitions
     cdef public int attention
     cdef public bint is_waiting
-    cdef object queue
-    cdef object on_room
+    cdef readonly object queue
+    cdef readonly object on_room
     cdef object _on_data
     cpdef tell_if_waiting(self)

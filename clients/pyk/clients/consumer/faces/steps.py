@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import attrs
 
-from pyk.clients.consumer.faces.async_commits import PendingCommit
 from pyk.clients.consumer.group.actions import ApplicationEvent
 
 P = ParamSpec("P")
@@ -36,11 +35,19 @@ class TellListener:
     event: ApplicationEvent
 
 
+class Told(Protocol):
+    """An outcome that a callback of the application hears of."""
+
+    def tell(self) -> object:
+        """Call the callback, and return what it returned."""
+        ...
+
+
 @attrs.frozen
 class TellOfCommit:
-    """Call the callback of a ``commit_async``, in the thread or task of the application."""
+    """Call the callback of a commit, in the thread or task of the application."""
 
-    commit: PendingCommit
+    commit: Told
 
 
 Step = OnLoop | TellListener | TellOfCommit

@@ -13,8 +13,8 @@ from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.group_commits import GroupCommits
-from pyk.clients.consumer.group.membership import is_final
 from pyk.clients.consumer.group.membership_driver import MembershipDriver
+from pyk.clients.consumer.group.membership_errors import MembershipErrors
 from pyk.clients.consumer.group.protocols import new_membership
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
@@ -51,7 +51,6 @@ class ConsumerGroup:
         self._reader = reader
         self._on_assigned = on_assigned
         self._events: deque[ApplicationEvent] = deque()
-        self._error_was_raised = False
         self._last_commit: asyncio.Task[None] | None = None
         self._assigned_as = OUTSIDER
         """The identity under which the application got the partitions it knows."""
@@ -67,6 +66,7 @@ class ConsumerGroup:
             activity=self._activity,
             look_interval=config.heartbeat_interval_ms / 1000,
         )
+        self._errors = MembershipErrors(membership, self.driver.retry, client.clock.now)
         self.commits = GroupCommits(client, config, partitions, buffer, membership)
         self.progress = self.commits.progress
         self.losses = self.commits.losses
@@ -111,7 +111,7 @@ class ConsumerGroup:
         member out of the group.
         """
         self.driver.notice_application()
-        self._raise_error()
+        self._errors.raise_due()
         if not self._events:
             return None
         event = self._events[0]
@@ -207,31 +207,10 @@ class ConsumerGroup:
         self._partitions.unassign(sorted(partitions))
         self.progress.forget(partitions)
 
-    def _raise_error(self) -> None:
-        """Raise an error once, then try again; one that is final each time."""
-        error = self.membership.error
-        if error is None:
-            self._error_was_raised = False
-            self._raise_lasting_failure()
-        elif self._error_was_raised and not is_final(error):
-            self._error_was_raised = False
-            self.driver.retry()
-        else:
-            self._error_was_raised = True
-            raise error.with_traceback(None)
-
-    def _raise_lasting_failure(self) -> None:
-        """Raise the error that keeps the member from joining, when it is time to tell the
-        application."""
-        if self.membership.standing.is_joining:
-            lasting = self.membership.failures.take_error(self._client.clock.now())
-            if lasting is not None:
-                raise lasting.with_traceback(None)
-
     def problem(self, now: float) -> KafkaError | None:
         """Return the error that has kept this member from its group for a while, None if there is
         none."""
-        return self.membership.error or self.membership.failures.problem(now)
+        return self._errors.problem(now)
 
     @property
     def is_member(self) -> bool:

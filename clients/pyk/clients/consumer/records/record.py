@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
         ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it;
         ``leader_epoch`` is -1 if unknown. ``key`` and ``value`` are bytes, or the results of the
-        deserializers, or None.
+        deserializers, or None. ``delivery_count`` says how often a share group has delivered the
+        record, this time included; 0 outside of share groups.
         """
 
         def __init__(  # noqa: PLR0917 (as the class that it describes)
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
             value: V | None = None,
             headers: Headers = (),
             leader_epoch: int = -1,
+            delivery_count: int = 0,
         ) -> None: ...
 
         @property
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
         def headers(self) -> Headers: ...
         @property
         def leader_epoch(self) -> int: ...
+        @property
+        def delivery_count(self) -> int: ...
 
 else:
     from pyk.protocol.records.record import ConsumerRecord

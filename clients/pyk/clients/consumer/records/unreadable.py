@@ -33,13 +33,21 @@ KINDS: tuple[tuple[type[RecordBatchError], type[BrokerError]], ...] = (
 
 
 def unreadable_records_error(
-    topic_partition: TopicPartition, position: int, error: RecordBatchError
+    topic_partition: TopicPartition,
+    position: int,
+    error: RecordBatchError,
+    *,
+    is_released: bool = False,
 ) -> BrokerError:
-    """Return the error for a batch that cannot be read; the position stays before it."""
+    """Return the error for a batch that cannot be read.
+
+    The position stays before it, unless it was released to its share group.
+    """
     kind = next(kind for cause, kind in KINDS if isinstance(error, cause))
     following = error.next_offset if error.next_offset is not None else position + 1
     what = f"cannot read {topic_partition} at offset {position}: {error}"
-    return _to_pass_over(kind, what, topic_partition, position, max(following, position + 1))
+    following = max(following, position + 1)
+    return _to_pass_over(kind, what, topic_partition, position, following, is_released=is_released)
 
 
 def cut_short_error(topic_partition: TopicPartition, offset: int, size: int) -> CorruptRecordError:
@@ -51,10 +59,12 @@ def cut_short_error(topic_partition: TopicPartition, offset: int, size: int) -> 
     return _to_pass_over(CorruptRecordError, what, topic_partition, offset, offset + 1)
 
 
-def deserialization_error(record: ConsumerRecord | None, cause: Exception) -> DeserializationError:
-    """Return the error for a record that a deserializer refused; the position stays before it.
+def deserialization_error(
+    record: ConsumerRecord | None, cause: Exception, *, is_released: bool = False
+) -> DeserializationError:
+    """Return the error for a record that a deserializer refused; ``record`` is what was fetched.
 
-    ``record`` is what was fetched.
+    The position stays before it, unless it was released to its share group.
     """
     assert record is not None  # a deserializer that raises was called with one
     topic_partition = TopicPartition(record.topic, record.partition)
@@ -63,17 +73,33 @@ def deserialization_error(record: ConsumerRecord | None, cause: Exception) -> De
         f"{type(cause).__name__}"
     )
     error = _to_pass_over(
-        DeserializationError, what, topic_partition, record.offset, record.offset + 1
+        DeserializationError,
+        what,
+        topic_partition,
+        record.offset,
+        record.offset + 1,
+        is_released=is_released,
     )
     error.record = record
     return error
 
 
 def _to_pass_over(
-    kind: type[E], what: str, topic_partition: TopicPartition, offset: int, next_offset: int
+    kind: type[E],
+    what: str,
+    topic_partition: TopicPartition,
+    offset: int,
+    next_offset: int,
+    *,
+    is_released: bool = False,
 ) -> E:
+    next_step = (
+        "it was released, and is delivered again as often as the group allows"
+        if is_released
+        else f"seek to offset {next_offset} to pass over it"
+    )
     return kind(
-        f"{what}; seek to offset {next_offset} to pass over it",
+        f"{what}; {next_step}",
         topic=topic_partition.topic,
         partition=topic_partition.partition,
         offset=offset,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import attrs
 
 from pyk.clients.consumer.group.actions import Leave
 from pyk.clients.consumer.group.modern.assignment import Owned, by_topic_id
+from pyk.clients.consumer.group.modern.refusals import explained, refusal
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.errors import KafkaError
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 JOIN_EPOCH = 0
@@ -39,8 +44,43 @@ class Report:
     owned: Owned = frozenset()
 
 
+class MemberHeartbeats(Protocol):
+    """What a member says to its coordinator, and what that means; each kind of group has its own.
+
+    Responses have the fields of ConsumerGroupHeartbeat.
+    """
+
+    def is_news(self, report: Report) -> bool:
+        """Return whether there is something to say before the next heartbeat is due."""
+        ...
+
+    def forget(self) -> None:
+        """Say everything with the next heartbeat."""
+        ...
+
+    def next(self, member_epoch: int, report: Report) -> Any:
+        """Return the next heartbeat, which joins if the epoch is 0."""
+        ...
+
+    def least_version(self, request: Any) -> int | None:
+        """Return the first version that can say what a heartbeat says, None if any can."""
+        ...
+
+    def leave(self, leave_group: bool | None) -> Leave | None:
+        """Return what to send in order to leave, None if the session is to end by itself."""
+        ...
+
+    def refusal(self, code: ErrorCode, message: str | None) -> KafkaError:
+        """Return the error of a refused heartbeat."""
+        ...
+
+    def explained(self, error: KafkaError, pattern: str | None) -> KafkaError:
+        """Return the error of a heartbeat that could not be sent, with what to do about it."""
+        ...
+
+
 class Heartbeats:
-    """Remembers what the coordinator was told."""
+    """Remembers what the coordinator of a consumer group was told."""
 
     def __init__(self, options: MemberOptions) -> None:
         self._options = options
@@ -78,6 +118,10 @@ class Heartbeats:
             request.topic_partitions = by_topic_id(report.owned)
         return request
 
+    def least_version(self, request: ConsumerGroupHeartbeatRequest) -> int | None:
+        """Return the first version that can say what a heartbeat says, None if any can."""
+        return None if request.subscribed_topic_regex is None else FIRST_PATTERN_VERSION
+
     def _pattern(self, report: Report) -> str | None:
         """Return the pattern to send: an empty one ends the one before."""
         if report.pattern is not None:
@@ -104,3 +148,11 @@ class Heartbeats:
         )
         # Behind a heartbeat in flight, and before one that joins again.
         return Leave(request, lane="group")
+
+    def refusal(self, code: ErrorCode, message: str | None) -> KafkaError:
+        """Return the error of a refused heartbeat."""
+        return refusal(code, message, self._options.group_id)
+
+    def explained(self, error: KafkaError, pattern: str | None) -> KafkaError:
+        """Return the error of a heartbeat that could not be sent, with what to do about it."""
+        return explained(error, self._options.group_id, pattern)

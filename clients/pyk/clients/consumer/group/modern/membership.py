@@ -25,6 +25,9 @@ and when it left by itself because the application was busy for longer than
 the application is back. It does not know how long its session lasts. So while no heartbeat is
 answered it keeps its partitions, as in Java: what it commits carries its epoch, and is refused once
 the coordinator has given it up.
+
+A member of a share group (KIP-932) is the same with other ``heartbeats``, which do not name what
+it owns: its owner gives up at once what the target lacks.
 """
 
 from __future__ import annotations
@@ -49,17 +52,15 @@ from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
 from pyk.clients.consumer.group.modern.assignment import Owned, Target, named
 from pyk.clients.consumer.group.modern.heartbeats import (
-    FIRST_PATTERN_VERSION,
     JOIN_EPOCH,
     Heartbeats,
+    MemberHeartbeats,
     MemberOptions,
     Report,
 )
 from pyk.clients.consumer.group.modern.refusals import (
     COORDINATOR_MOVED,
     FENCED,
-    explained,
-    refusal,
 )
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import KafkaError, MalformedResponseError
@@ -92,17 +93,27 @@ BEATING = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.REVOKI
 
 
 class ModernMembership:
-    """One member of a group. ``chance`` returns numbers from 0 to 1 that spread retries."""
+    """One member of a group. ``chance`` returns numbers from 0 to 1 that spread retries.
 
-    def __init__(self, options: MemberOptions, chance: Callable[[], float], now: float) -> None:
+    ``heartbeats`` are those of another kind of group than a consumer group.
+    """
+
+    def __init__(
+        self,
+        options: MemberOptions,
+        chance: Callable[[], float],
+        now: float,
+        heartbeats: MemberHeartbeats | None = None,
+    ) -> None:
         self.state = MemberState.UNSUBSCRIBED
+        self.member_id = options.member_id
         self.member_epoch = JOIN_EPOCH
         self.owned: Owned = frozenset()
         self.error: KafkaError | None = None
         self.failures = JoinFailures(options.request_timeout)
         self._options = options
         self._chance = chance
-        self._heartbeats = Heartbeats(options)
+        self._heartbeats: MemberHeartbeats = heartbeats or Heartbeats(options)
         self._actions: deque[Action] = deque()
         self._topics: frozenset[str] = frozenset()
         self._pattern: str | None = None
@@ -218,10 +229,8 @@ class ModernMembership:
         request = self._heartbeats.next(self.member_epoch, self._report())
         self._sent_at = now
         seconds = min(self._options.request_timeout, PATIENCE_INTERVALS * self._interval)
-        has_pattern = request.subscribed_topic_regex is not None
-        self._sent = Send(
-            request, round(seconds * 1000), FIRST_PATTERN_VERSION if has_pattern else None
-        )
+        least = self._heartbeats.least_version(request)
+        self._sent = Send(request, round(seconds * 1000), least)
         return self._sent
 
     def _report(self) -> Report:
@@ -266,10 +275,10 @@ class ModernMembership:
             self._actions.append(ForgetCoordinator())
             self._try_again(error, now)
         else:
-            self._fail(explained(error, self._options.group_id, self._pattern))
+            self._fail(self._heartbeats.explained(error, self._pattern))
 
     def _refused(self, code: ErrorCode, message: str | None, now: float) -> None:
-        error = refusal(code, message, self._options.group_id)
+        error = self._heartbeats.refusal(code, message)
         # The group was deleted, or is a classic one by now, so this member was removed before.
         # Joining makes it a consumer group again, or tells why it cannot be one.
         has_no_group = code is ErrorCode.GROUP_ID_NOT_FOUND and self.member_epoch != JOIN_EPOCH

@@ -1,0 +1,1 @@
+"""Membership in a share group (KIP-932)."""

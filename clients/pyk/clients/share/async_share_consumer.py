@@ -1,0 +1,128 @@
+"""The asyncio share consumer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING, Any
+
+from pyk.clients.config import ShareConsumerConfig
+from pyk.clients.consumer.faces.async_face import DONE, AsyncFace, Done
+from pyk.clients.consumer.records.record import ConsumerRecord
+from pyk.clients.consumer.records.records import ConsumerRecords
+from pyk.clients.payload import K, V
+from pyk.clients.share.commit_ticket import AcknowledgementCallback
+from pyk.clients.share.share_buffer import ShareBuffer
+from pyk.clients.share.share_core import ShareCore
+from pyk.clients.share.share_face import Committed, ShareConsumerFace
+from pyk.clients.share.share_reader import ShareReader
+
+
+class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
+    """Reads records of topics as a member of a share group.
+
+    Any number of members share the records of a partition. Each record is locked for the member
+    that got it until it is acknowledged, or until the lock is over: then it is delivered again.
+
+    ``async for record in consumer`` and ``await consumer.poll()`` return records.
+    By default they are accepted once the loop body has finished with them, or once the next poll is
+    called. With ``share_acknowledgement_mode="explicit"`` the application says of each record what
+    becomes of it: :meth:`acknowledge`.
+
+    Use it on one event loop, in one task at a time; any task may call ``close``, ``wakeup``,
+    ``health`` and ``stats``. Methods that never wait act at once, and may be awaited as well. Tests
+    can replace ``clock``, ``network`` and ``random``.
+    """
+
+    _core: ShareCore
+    _buffer: ShareBuffer
+    _reader: ShareReader
+    _is_awaited = True
+
+    def _set_up(
+        self, config: ShareConsumerConfig, topics: Iterable[str] | None, **environment: Any
+    ) -> None:
+        self._create(
+            lambda **pace: ShareCore(config, topics, **pace, **environment),
+        )
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Send what is acknowledged, give back all other records, leave the group and end.
+
+        It takes at most ``timeout`` seconds (30), and without a ``timeout`` waits no longer than 5
+        seconds for a leader that cannot be reached.
+
+        The record, or the batch, that was handed out last is given back, unless it was acknowledged
+        or ``commit()`` was called, or the ``async with`` block is left without an exception. Any
+        task of the consumer's event loop may close it; on another loop it raises
+        :class:`StateError`.
+        """
+        await self._close(timeout, self._close_steps)
+
+    # -- records -----------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:
+
+        def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:  # type: ignore[override]
+            """Yield records one at a time, without end; taking one accepts the one before."""
+            ...
+
+    async def poll(
+        self, timeout: float | None = 1.0, max_records: int | None = None
+    ) -> ConsumerRecords[K, V]:
+        """Return records as soon as there are some, none after ``timeout`` seconds.
+
+        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. A poll
+        accepts the records of the poll before; with explicit acknowledgement it raises
+        :class:`StateError` if one of them is not acknowledged. A record that cannot be read is
+        released and its error raised, after the records before it were returned.
+        """
+        limits = self._core.limits
+        spans, records = await self._take(
+            limits.poll_records(max_records), limits.poll_deadline(timeout)
+        )
+        taken = ConsumerRecords[K, V](spans, records)
+        # From here to the end nothing is called: the handler of a signal would run after a call.
+        self._reader.is_under_way = False
+        return taken
+
+    # -- what to read ------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str]) -> Done:
+        """Read these topics instead of others, together with the other members of the group."""
+        return self._at_once(self._core.subscription_calls.subscribe, topics)
+
+    async def unsubscribe(self) -> None:
+        """Read nothing more: give back what is not acknowledged, and leave the group."""
+        await self._run(self._unsubscribe_steps(), alone=True)
+
+    # -- acknowledgements --------------------------------------------------------------------------
+
+    async def commit(self, *, timeout: float | None = None) -> Committed:
+        """Send what is acknowledged, and return it: ranges of offsets by partition.
+
+        Without explicit acknowledgement it accepts all that the application got. Raises the error
+        of a partition whose acknowledgements failed, with those of further ones as notes:
+        :class:`InvalidRecordStateError` if the lock of a record was over, which then is delivered
+        again. Raises :class:`KafkaTimeoutError` after ``timeout`` seconds
+        (``default_api_timeout_ms``).
+        """
+        return await self._run(self._commit_steps(timeout), alone=True)
+
+    def commit_async(self) -> Done:
+        """Send what :meth:`commit` does, without waiting.
+
+        The callback of :meth:`set_acknowledgement_commit_callback` hears of the outcome; without
+        one a failure is logged.
+        """
+        self._commit_soon()
+        return DONE
+
+    def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> Done:
+        """Call ``callback(offsets, error)`` with the outcome of all acknowledgements.
+
+        ``offsets`` has ranges of offsets by partition, and ``error`` is None if its leader took
+        them. Polls, commits and ``close`` of the task that polls call it.
+        """
+        return self._at_once(self._core.commits.set_callback, callback)

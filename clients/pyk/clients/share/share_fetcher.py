@@ -1,0 +1,361 @@
+"""Fetch from all leaders of the assigned partitions, and bring acknowledgements to them.
+
+When to fetch: while the application waits and nothing is buffered, from every leader, which may
+wait for records. An application that comes back soon gets the next records ahead, by a fetch that
+does not wait. An application that takes its time does not: the locks of records that lie in the
+buffer run out, and each time that happens counts as a delivery.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from pyk.clients.config import ShareConsumerConfig
+from pyk.clients.consumer.buffer.read_buffer import EVENT
+from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError, ShareSessionNotFoundError, error_for
+from pyk.clients.share.acknowledge_type import AcknowledgeType
+from pyk.clients.share.acknowledgements import RENEW, Acknowledgements
+from pyk.clients.share.acquired_records import AcquiredRecords
+from pyk.clients.share.commit_ticket import (
+    CommitTicket,
+    Outcome,
+    PendingAcknowledgements,
+)
+from pyk.clients.share.share_buffer import ShareBuffer
+from pyk.clients.share.share_leader import FetchWish, ShareLeader
+from pyk.clients.share.share_session import FetchTerms, ShareSession
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
+from pyk.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
+from pyk.protocol.records.cursor import FetchedRecords
+
+log = logging.getLogger(__name__)
+
+# Records are fetched ahead for an application that came back within this time, and a fetch that
+# waits is followed by another one if the application asked, or asks, within it.
+QUICK_SECONDS = 1.0
+# Seconds until an error that needs a change, such as an ACL, is raised again.
+ERROR_INTERVAL = 1.0
+
+
+class ShareFetcher:
+    """The leaders of the assigned partitions, and what is to be asked of each."""
+
+    def __init__(
+        self, client: Client, config: ShareConsumerConfig, buffer: ShareBuffer, member_id: str
+    ) -> None:
+        self.assigned: Owned = frozenset()
+        self.leaders: dict[int, ShareLeader] = {}
+        self.lock_timeout_ms: int | None = None
+        self.errors: deque[KafkaError] = deque()
+        """Errors for the application."""
+        self.on_outcome: Callable[[CommitTicket, PendingAcknowledgements, Outcome], object]
+        self.returns_renewed = config.is_explicit
+        """Whether records whose lock was renewed are handed out again."""
+        self._client = client
+        self._config = config
+        self._buffer = buffer
+        self._member_id = member_id
+        self._terms = FetchTerms(
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            max_records=config.max_poll_records,
+            limits_records=config.limits_records,
+        )
+        self._now = client.clock.now
+        self._visits = 0
+        self._visited_at = self._asked_at = float("-inf")
+        self._is_quick = False
+        self._told_at: dict[object, float] = {}
+        self._partition_errors: dict[TopicPartition, KafkaError] = {}
+
+    # -- what the consumer tells -------------------------------------------------------------------
+
+    def assign(self, owned: Owned) -> None:
+        """Fetch these partitions and no others; give back what is buffered of others."""
+        self.assigned = owned
+        self._buffer.partitions.clear()
+        self._buffer.partitions.update({one.topic_partition: one for one in owned})
+        self._partition_errors.clear()
+        self.give_back(self._buffer.remove(lambda acquired: acquired.partition not in owned))
+        self.follow_leaders()
+
+    def drop(self) -> None:
+        """Drop all that is assigned and buffered: the group has given up this member."""
+        for acquired in self._buffer.remove(lambda _: True):
+            acquired.is_lost = True
+        self.assign(frozenset())
+
+    def give_back(self, unwanted: Iterable[AcquiredRecords]) -> None:
+        """Release what will not be handed out, so that other members get it."""
+        ticket = CommitTicket(self.on_outcome, is_silent=True)
+        for acquired in unwanted:
+            left = acquired.give_up()
+            acknowledgements = Acknowledgements()
+            for first, last in sorted(left):
+                acknowledgements.add(first, last, int(AcknowledgeType.RELEASE))
+            if acknowledgements:
+                self._to_leader(ticket.add(acquired, acknowledgements, self._deadline()))
+
+    def follow_leaders(self) -> None:
+        """Give each leader the partitions that it leads, by the present metadata."""
+        image = self._client.metadata
+        by_leader: dict[int, set[TopicIdPartition]] = {}
+        for one in self.assigned:
+            leader = image.leader(one.topic_partition)
+            if leader is None:
+                self._client.metadata_keeper.request_update()
+            else:
+                by_leader.setdefault(leader, set()).add(one)
+        for node_id in by_leader.keys() - self.leaders.keys():
+            self._add_leader(node_id)
+        for node_id, leader_ in self.leaders.items():
+            wanted = frozenset(by_leader.get(node_id, ()))
+            if wanted != leader_.partitions:
+                leader_.partitions = wanted
+                leader_.look()
+
+    def _add_leader(self, node_id: int) -> None:
+        assert self._config.group_id is not None
+        session = ShareSession(self._config.group_id, self._member_id, self._terms)
+        timeout_ms = self._config.request_timeout_ms
+        leader = ShareLeader(self._client, self, session, node_id, timeout_ms)
+        self.leaders[node_id] = leader
+        self._client.supervisor.spawn(f"fetch from node {node_id}", leader.run())
+
+    def visit(self) -> None:
+        """Take note that the application was here: send what it has acknowledged, and fetch."""
+        now = self._now()
+        if self._buffer.wanted:
+            self._asked_at = now
+        else:
+            self._visits += 1
+            self._is_quick = now - self._visited_at < QUICK_SECONDS
+            self._visited_at = now
+        self.send_outbox(CommitTicket(self.on_outcome), self._deadline())
+        for leader in self.leaders.values():
+            leader.look()
+
+    def look(self) -> None:
+        """Look at what is due at all leaders."""
+        for leader in self.leaders.values():
+            leader.look()
+
+    def _deadline(self) -> float:
+        return self._now() + self._config.default_api_timeout_ms / 1000
+
+    # -- acknowledgements --------------------------------------------------------------------------
+
+    def send_outbox(self, ticket: CommitTicket, deadline: float) -> None:
+        """Send all that the application has acknowledged."""
+        outbox = self._buffer.outbox
+        gathered: dict[AcquiredRecords, Acknowledgements] = {}
+        while outbox:
+            acquired, first, last, kind = outbox.popleft()
+            gathered.setdefault(acquired, Acknowledgements()).add(first, last, kind)
+        sent = [
+            ticket.add(acquired, acknowledgements, deadline)
+            for acquired, acknowledgements in gathered.items()
+        ]
+        for pending in sent:
+            self._to_leader(pending)
+
+    def _to_leader(self, pending: PendingAcknowledgements) -> None:
+        """Give acknowledgements to the leader that has the locks.
+
+        If another node leads the partition now, it refuses them, and the locks are gone.
+        """
+        node_id = pending.acquired.node_id
+        leader = self.leaders.get(node_id)
+        if leader is not None:
+            leader.acknowledge((pending,))
+        else:
+            pending.settle(
+                ShareSessionNotFoundError(
+                    f"the share session with node {node_id} was ended, and all records that were "
+                    "not acknowledged given back: they are delivered again",
+                    node_id=node_id,
+                )
+            )
+
+    def renewed(self, pending: PendingAcknowledgements) -> None:
+        """Hand out again what was renewed."""
+        seconds = (self.lock_timeout_ms or 0) / 1000
+        until = self._now() + seconds
+        for first, last, _ in pending.acknowledgements.of_kind(RENEW):
+            if self.returns_renewed:
+                self._buffer.hand_out_again(pending.acquired, first, last, until)
+        self._buffer.tell_if_waiting()
+
+    # -- what leaders ask and tell -----------------------------------------------------------------
+
+    def wish(self, leader: ShareLeader) -> FetchWish | None:
+        """Return the fetch that is due at a leader now, None if there is none."""
+        buffer, config, now = self._buffer, self._config, self._now()
+        if buffer.queue:
+            return None
+        if buffer.wanted and (buffer.is_waiting or now - self._asked_at < QUICK_SECONDS):
+            if not config.limits_records:
+                return FetchWish(config.fetch_max_wait_ms, config.max_poll_records)
+            if self._has_turn(leader):
+                count = sum(bool(one.partitions) for one in self.leaders.values())
+                return FetchWish(config.fetch_max_wait_ms // max(1, count), buffer.wanted)
+            return None
+        may_prefetch = self._is_quick and not config.limits_records and not buffer.wanted
+        if may_prefetch and leader.has_more and leader.prefetched_visit < self._visits:
+            leader.prefetched_visit = self._visits
+            return FetchWish(0, config.max_poll_records)
+        return None
+
+    def _has_turn(self, leader: ShareLeader) -> bool:
+        """Return whether a leader is the next one where only one at a time is asked."""
+        others = [one for one in self.leaders.values() if one is not leader and one.partitions]
+        if any(one.is_fetching for one in others):
+            return False
+        return all(one.fetched_at >= leader.fetched_at for one in others)
+
+    def fetched(self, leader: ShareLeader, response: ShareFetchResponse, sent_at: float) -> bool:
+        """Take the records and the errors of a response; return whether it brought records."""
+        if response.error_code:
+            return False
+        seconds = response.acquisition_lock_timeout_ms / 1000
+        if response.acquisition_lock_timeout_ms > 0:
+            self.lock_timeout_ms = response.acquisition_lock_timeout_ms
+        names = {one.topic_id: one.topic for one in leader.partitions}
+        leaders: dict[TopicPartition, tuple[int, int]] = {}
+        has_records = False
+        for topic in response.responses:
+            name = names.get(topic.topic_id)
+            for data in topic.partitions:
+                if name is None:
+                    continue
+                partition = TopicIdPartition(topic.topic_id, name, data.partition_index)
+                if data.error_code:
+                    self._partition_failed(partition, data, leaders)
+                    continue
+                self._partition_errors.pop(partition.topic_partition, None)
+                # The locks began between request and response: count from the earlier moment.
+                has_records |= self._take_records(leader, partition, data, sent_at + seconds)
+        if leaders:
+            self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
+        self._buffer.tell_if_waiting()
+        self.look()
+        return has_records
+
+    def _take_records(
+        self,
+        leader: ShareLeader,
+        partition: TopicIdPartition,
+        data: PartitionData,
+        locked_until: float,
+    ) -> bool:
+        ranges = [
+            (one.first_offset, one.last_offset, one.delivery_count)
+            for one in data.acquired_records
+            if 0 <= one.first_offset <= one.last_offset
+        ]
+        if not ranges:
+            return False
+        ranges.sort()
+        records = FetchedRecords(
+            partition.topic,
+            partition.number,
+            data.records or b"",
+            ranges[0][0],
+            max_decompressed_bytes=self._config.max_decompressed_bytes,
+        )
+        acquired = AcquiredRecords(partition, leader.node_id, records, ranges, locked_until)
+        if partition in self.assigned:
+            self._buffer.append(acquired)
+        else:
+            self.give_back([acquired])
+        return True
+
+    def _partition_failed(
+        self,
+        partition: TopicIdPartition,
+        data: PartitionData,
+        leaders: dict[TopicPartition, tuple[int, int]],
+    ) -> None:
+        name, code = partition.topic_partition, ErrorCode(data.error_code)
+        if data.current_leader.leader_id >= 0:
+            leaders[name] = (data.current_leader.leader_id, data.current_leader.leader_epoch)
+        error = error_for(
+            code,
+            data.error_message,
+            topic=name.topic,
+            partition=name.partition,
+            api_key=ApiKey.SHARE_FETCH,
+        )
+        log.debug("ShareFetch of %s: %s", name, error)
+        self._partition_errors[name] = error
+        self._client.metadata_keeper.request_update()
+        if not error.retriable:
+            self.tell(name, error)
+
+    def tell(self, about: object, error: KafkaError) -> None:
+        """Raise an error to the application, once a second while it lasts."""
+        now = self._now()
+        if now - self._told_at.get(about, float("-inf")) >= ERROR_INTERVAL:
+            self._told_at[about] = now
+            self.errors.append(error)
+            self._buffer.call_attention(EVENT)
+
+    def acknowledged(self, leader: ShareLeader, response: ShareAcknowledgeResponse) -> None:
+        """Take the lock timeout and the leaders that came with a response."""
+        if response.acquisition_lock_timeout_ms > 0:
+            self.lock_timeout_ms = response.acquisition_lock_timeout_ms
+        names = {one.topic_id: one.topic for one in self.assigned}
+        leaders = {
+            TopicPartition(names[topic.topic_id], one.partition_index): (
+                one.current_leader.leader_id,
+                one.current_leader.leader_epoch,
+            )
+            for topic in response.responses
+            for one in topic.partitions
+            if one.error_code and one.current_leader.leader_id >= 0 and topic.topic_id in names
+        }
+        if leaders:
+            self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
+
+    def lost(self, leader: ShareLeader, error: KafkaError) -> None:
+        """Drop what is buffered of a leader whose session is lost: its locks may be over.
+
+        What the leader still holds is released, as soon as there is another session.
+        """
+        if not error.retriable:
+            self.tell(leader.node_id, error)
+        unwanted = self._buffer.remove(lambda acquired: acquired.node_id == leader.node_id)
+        if unwanted:
+            log.info("Dropped records that node %d may not hold any more", leader.node_id)
+        self.give_back(unwanted)
+
+    # -- how it stands -----------------------------------------------------------------------------
+
+    def error_of(self, partition: TopicIdPartition) -> KafkaError | None:
+        """Return why a partition cannot be fetched, None if nothing is known."""
+        error = self._partition_errors.get(partition.topic_partition)
+        if error is not None:
+            return error
+        node_id = self._client.metadata.leader(partition.topic_partition)
+        leader = self.leaders.get(-1 if node_id is None else node_id)
+        return None if leader is None else leader.error
+
+    async def close(self, deadline: float) -> None:
+        """Send the last acknowledgements and end all sessions."""
+        self.send_outbox(CommitTicket(self.on_outcome), deadline)
+        self.assigned = frozenset()
+        spawn = self._client.supervisor.spawn
+        ends = [
+            spawn(f"end share session with node {leader.node_id}", leader.close(deadline))
+            for leader in self.leaders.values()
+        ]
+        for end in ends:
+            await end
+        self.leaders.clear()

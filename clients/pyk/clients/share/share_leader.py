@@ -1,0 +1,405 @@
+"""Talk to one leader: fetch from it and acknowledge to it, one request at a time.
+
+Acknowledgements go with the next fetch if one is due, otherwise in a request of their own. A leader
+without a session is asked for one first: the request that opens it takes no acknowledgements.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Final, Protocol
+
+import attrs
+
+from pyk.clients.consumer.group.modern.assignment import TopicIdPartition
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import (
+    InvalidRecordStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    ShareSessionNotFoundError,
+    UnsupportedVersionError,
+    error_for,
+)
+from pyk.clients.errors.base import copy_to_raise
+from pyk.clients.share.acknowledgements import Acknowledgements
+from pyk.clients.share.commit_ticket import PendingAcknowledgements
+from pyk.clients.share.share_session import LOST, ShareSession
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
+from pyk.protocol.messages.share_fetch import ShareFetchResponse
+
+log = logging.getLogger(__name__)
+
+LANE: Final = "fetch"
+FIRST_VERSION_WITH_RENEWAL = 2
+# Without records, the leader answers a fetch after the time it may wait. If it is quicker, the next
+# one is delayed, or client and leader would exchange empty messages as fast as they can.
+SHORTEST_WAIT = 0.01
+LONGEST_WAIT = 0.5
+REFUSED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, *LOST})
+"""Errors of acknowledgements that are not tried again, although they are retriable: another leader
+does not have the locks."""
+
+
+@attrs.frozen
+class FetchWish:
+    """A fetch that is due: how long the leader may wait, and how many records it may send."""
+
+    wait_ms: int
+    max_records: int
+
+
+class FetchOwner(Protocol):
+    """What a leader reports to."""
+
+    def wish(self, leader: ShareLeader) -> FetchWish | None:
+        """Return the fetch that is due now, None if there is none."""
+        ...
+
+    def fetched(self, leader: ShareLeader, response: ShareFetchResponse, sent_at: float) -> bool:
+        """Take the records and the errors of a response; return whether it brought records."""
+        ...
+
+    def acknowledged(self, leader: ShareLeader, response: ShareAcknowledgeResponse) -> None:
+        """Take what a response says besides the outcome of the acknowledgements."""
+        ...
+
+    def lost(self, leader: ShareLeader, error: KafkaError) -> None:
+        """Learn that the session with a leader is lost or in doubt."""
+        ...
+
+
+class ShareLeader:
+    """One leader, and the acknowledgements that it is to get."""
+
+    def __init__(
+        self,
+        client: Client,
+        owner: FetchOwner,
+        session: ShareSession,
+        node_id: int,
+        timeout_ms: int,
+    ) -> None:
+        self.node_id = node_id
+        self.partitions: frozenset[TopicIdPartition] = frozenset()
+        """The partitions to fetch from this leader."""
+        self.error: KafkaError | None = None
+        """Why the last request failed, None if it did not."""
+        self.has_more = False
+        """Whether the last fetch brought records."""
+        self.fetched_at = 0.0
+        """When the last fetch was sent."""
+        self.is_fetching = False
+        self.prefetched_visit = 0
+        """At which visit of the application records were fetched ahead."""
+        self._client = client
+        self._owner = owner
+        self._session = session
+        self._timeout_ms = timeout_ms
+        self._now: Callable[[], float] = client.clock.now
+        self._pending: list[PendingAcknowledgements] = []
+        self._failures = self._empty = 0
+        self._retry_at = 0.0
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._is_closing = False
+
+    @property
+    def pending_count(self) -> int:
+        """How many acknowledgements wait to be sent."""
+        return sum(pending.acknowledgements.count for pending in self._pending)
+
+    def look(self) -> None:
+        """Look at what is due: something has changed."""
+        self._wake.set()
+
+    def acknowledge(self, some: Iterable[PendingAcknowledgements]) -> None:
+        """Send acknowledgements soon."""
+        self._pending += some
+        self._wake.set()
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Send what is due, until :meth:`close`."""
+        while not self._is_closing:
+            self._wake.clear()
+            now = self._now()
+            self._expire(now)
+            if self._retry_at > now:
+                await self._sleep(self._retry_at)
+            elif not await self._send_due(now):
+                await self._sleep(min((one.deadline for one in self._pending), default=None))
+
+    async def _sleep(self, until: float | None) -> None:
+        timer = None if until is None else asyncio.get_running_loop().call_at(until, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _send_due(self, now: float) -> bool:
+        """Send one request if there is one to send, and take its response."""
+        wish = self._owner.wish(self) if self.partitions else None
+        if not self._pending:
+            return wish is not None and await self._fetch(wish, [], now)
+        if not self._session.is_open:
+            if self.partitions:
+                return await self._fetch(FetchWish(0, wish.max_records if wish else 1), [], now)
+            self._settle_all(self._no_session())
+            return True
+        due, self._pending = self._pending, []
+        if wish is not None and self._can_ride(due):
+            return await self._fetch(wish, due, now)
+        await self._acknowledge(due)
+        return True
+
+    def _can_ride(self, due: Collection[PendingAcknowledgements]) -> bool:
+        """Return whether acknowledgements may go with a fetch.
+
+        Those that renew locks may not, and those of partitions that are not fetched would make the
+        leader send their records.
+        """
+        return all(
+            one.partition in self.partitions and not one.acknowledgements.has_renewals
+            for one in due
+        )
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    async def _fetch(self, wish: FetchWish, due: list[PendingAcknowledgements], now: float) -> bool:
+        self.fetched_at = now
+        request = self._session.fetch(
+            sorted(self.partitions), _by_partition(due), wish.wait_ms, wish.max_records
+        )
+        self.is_fetching = True
+        try:
+            response = await self._send(request, due)
+        finally:
+            self.is_fetching = False
+        if response is None:
+            return True
+        refused = self._top_level(response, due, ApiKey.SHARE_FETCH)
+        if refused is None:
+            codes = {
+                (topic.topic_id, one.partition_index): (
+                    one.acknowledge_error_code,
+                    one.acknowledge_error_message,
+                )
+                for topic in response.responses
+                for one in topic.partitions
+            }
+            self._settle_by(codes, due, ApiKey.SHARE_FETCH)
+        has_records = self._owner.fetched(self, response, now)
+        self._pace(wish, now, has_records=has_records)
+        return True
+
+    def _pace(self, wish: FetchWish, sent_at: float, *, has_records: bool) -> None:
+        """Delay the next fetch if this one came back empty sooner than it had to."""
+        self.has_more = has_records
+        if has_records:
+            self._empty = 0
+            return
+        self._empty += 1
+        now = self._now()
+        if wish.wait_ms and (now - sent_at) * 2000 < wish.wait_ms:
+            delay = min(LONGEST_WAIT, SHORTEST_WAIT * 2 ** min(self._empty, 8))
+            self._retry_at = max(self._retry_at, now + delay)
+
+    async def _acknowledge(self, due: list[PendingAcknowledgements]) -> None:
+        request = self._session.acknowledge(_by_partition(due))
+        least = FIRST_VERSION_WITH_RENEWAL if request.is_renew_ack else None
+        self._take_acknowledged(await self._send(request, due, min_version=least), due)
+
+    def _take_acknowledged(
+        self, response: ShareAcknowledgeResponse | None, due: list[PendingAcknowledgements]
+    ) -> None:
+        if response is None:
+            return
+        if self._top_level(response, due, ApiKey.SHARE_ACKNOWLEDGE) is None:
+            codes = {
+                (topic.topic_id, one.partition_index): (one.error_code, one.error_message)
+                for topic in response.responses
+                for one in topic.partitions
+            }
+            self._settle_by(codes, due, ApiKey.SHARE_ACKNOWLEDGE)
+        self._owner.acknowledged(self, response)
+
+    async def _send(
+        self,
+        request: Any,
+        due: list[PendingAcknowledgements],
+        *,
+        min_version: int | None = None,
+        timeout_ms: int | None = None,
+    ) -> Any:
+        """Return the response, None if there is none; then the acknowledgements are settled."""
+        self._idle.clear()
+        try:
+            return await self._client.send(
+                self.node_id,
+                request,
+                timeout_ms=timeout_ms or self._timeout_ms,
+                min_version=min_version,
+                lane=LANE,
+            )
+        except UnsupportedVersionError as error:
+            self._settle(due, error)
+            self._back_off(error)
+        except KafkaError as error:
+            log.info("Share session with node %d is in doubt: %s", self.node_id, error)
+            self._session.reset()
+            self._client.metadata_keeper.request_update()
+            if error.definite and error.retriable:
+                self._pending = [*due, *self._pending]
+            else:
+                self._settle(due, error)
+            self._back_off(error)
+            self._owner.lost(self, error)
+        except asyncio.CancelledError:
+            self._session.reset()
+            self._settle(due, KafkaTimeoutError("the consumer was closed meanwhile"))
+            raise
+        finally:
+            self._idle.set()
+        return None
+
+    def _back_off(self, error: KafkaError) -> None:
+        self.error = error
+        self._failures += 1
+        delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
+        self._retry_at = self._now() + delay
+
+    # -- responses ---------------------------------------------------------------------------------
+
+    def _top_level(
+        self, response: Any, due: list[PendingAcknowledgements], api_key: ApiKey
+    ) -> KafkaError | None:
+        """Take the error of a whole response; return it, None if there is none."""
+        code = ErrorCode(response.error_code)
+        self._session.answered(code)
+        if code is ErrorCode.NONE:
+            self._failures, self.error = 0, None
+            return None
+        error = error_for(code, response.error_message, node_id=self.node_id, api_key=api_key)
+        log.info("Node %d refuses a request of its share session: %s", self.node_id, error)
+        again = [one for one in due if code in LOST and not one.is_sent_again]
+        for one in again:
+            one.is_sent_again = True
+        self._pending = [*again, *self._pending]
+        self._settle([one for one in due if one not in again], error)
+        if code in LOST and not self._failures:
+            self._failures = 1  # the first time another session is opened at once
+            self.error = error
+        else:
+            self._back_off(error)
+        self._owner.lost(self, error)
+        return error
+
+    def _settle_by(
+        self,
+        codes: dict[tuple[Any, int], tuple[int, str | None]],
+        due: list[PendingAcknowledgements],
+        api_key: ApiKey,
+    ) -> None:
+        """Settle acknowledgements by the error codes of their partitions."""
+        again: list[PendingAcknowledgements] = []
+        for one in due:
+            partition = one.partition
+            answer = codes.get((partition.topic_id, partition.number))
+            if answer is None:
+                one.settle(
+                    InvalidRecordStateError(
+                        f"node {self.node_id} did not answer about these acknowledgements",
+                        topic=partition.topic,
+                        partition=partition.number,
+                        definite=False,
+                    )
+                )
+                continue
+            code, message = ErrorCode(answer[0]), answer[1]
+            if code is ErrorCode.NONE:
+                one.settle(None)
+            elif code.retriable and code not in REFUSED:
+                again.append(one)
+            else:
+                one.settle(
+                    error_for(
+                        code,
+                        message,
+                        topic=partition.topic,
+                        partition=partition.number,
+                        api_key=api_key,
+                    )
+                )
+        if again:
+            self._pending = [*again, *self._pending]
+            self._failures += 1
+            delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
+            self._retry_at = self._now() + delay
+
+    def _settle(self, due: Iterable[PendingAcknowledgements], error: KafkaError) -> None:
+        for one in due:
+            one.settle(copy_to_raise(error))
+
+    def _settle_all(self, error: KafkaError) -> None:
+        due, self._pending = self._pending, []
+        self._settle(due, error)
+
+    def _expire(self, now: float) -> None:
+        late = [one for one in self._pending if one.deadline <= now]
+        if late:
+            self._pending = [one for one in self._pending if one.deadline > now]
+            reason = f": {self.error}" if self.error is not None else ""
+            error = KafkaTimeoutError(
+                f"could not acknowledge at node {self.node_id} in time{reason}",
+                node_id=self.node_id,
+            )
+            self._settle(late, error)
+
+    def _no_session(self) -> ShareSessionNotFoundError:
+        return ShareSessionNotFoundError(
+            f"node {self.node_id} has lost the share session, and leads nothing any more that this "
+            "member is assigned",
+            node_id=self.node_id,
+        )
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    async def close(self, deadline: float) -> None:
+        """Send the last acknowledgements, and give back all that this leader has locked for the
+        member."""
+        self._is_closing = True
+        self._wake.set()
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._idle.wait()
+        except TimeoutError:
+            pass
+        if not self._session.is_open or not self._idle.is_set():
+            self._settle_all(self._no_session())
+            return
+        due, self._pending = self._pending, []
+        request = self._session.acknowledge(_by_partition(due), ends=True)
+        least = FIRST_VERSION_WITH_RENEWAL if request.is_renew_ack else None
+        left_ms = max(1, int((deadline - self._now()) * 1000))
+        response = await self._send(request, due, min_version=least, timeout_ms=left_ms)
+        self._take_acknowledged(response, due)
+        self._session.reset()
+        self._settle_all(self._no_session())
+
+
+def _by_partition(
+    due: Iterable[PendingAcknowledgements],
+) -> dict[TopicIdPartition, Acknowledgements]:
+    """Return all acknowledgements of each partition; of those of one offset, the last one."""
+    merged: dict[TopicIdPartition, Acknowledgements] = {}
+    for one in due:
+        merged.setdefault(one.partition, Acknowledgements()).add_all(one.acknowledgements)
+    return merged
