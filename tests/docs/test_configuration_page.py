@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, Option, ProducerConfig
+from pyk.clients.config import (
+    AdminConfig,
+    ClientConfig,
+    ConsumerConfig,
+    Option,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
 from pyk.clients.config.kafka_names import WITHOUT_EFFECT
 from pyk.clients.config.security_options import SecurityOptions
 
@@ -65,6 +72,7 @@ def page() -> str:
         + section("Security of all clients", SecurityOptions, SecurityOptions)
         + section("Producer", ProducerConfig, ClientConfig)
         + section("Consumer", ConsumerConfig, ClientConfig)
+        + section("Share consumer", ShareConsumerConfig, ClientConfig)
         + section("Admin", AdminConfig, ClientConfig)
         + names_without_effect()
     )

@@ -8,17 +8,28 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Admin, AsyncAdmin, AsyncConsumer, AsyncProducer, Consumer, Producer
+from pyk.clients import (
+    Admin,
+    AsyncAdmin,
+    AsyncConsumer,
+    AsyncProducer,
+    AsyncShareConsumer,
+    Consumer,
+    Producer,
+    ShareConsumer,
+)
 
 TWINS: list[tuple[Any, Any]] = [
     (Admin, AsyncAdmin),
     (Consumer, AsyncConsumer),
     (Producer, AsyncProducer),
+    (ShareConsumer, AsyncShareConsumer),
 ]
 
 # What differs on purpose: the word of the blocking face, that of the other.
 TWIN_WORDS = (
     ("Consumer", "AsyncConsumer"),
+    ("ShareConsumer", "AsyncShareConsumer"),
     ("with", "async with"),
     ("for record in", "async for record in"),
     ("Iterator", "AsyncIterator"),
@@ -27,6 +38,10 @@ TWIN_WORDS = (
 # What each of the two says for itself.
 OWN_SENTENCES = {
     "Consumer.close": (
+        r"Any thread may close it\.",
+        r"Any task of the consumer's event loop may close it; on another loop it raises .*\.",
+    ),
+    "ShareConsumer.close": (
         r"Any thread may close it\.",
         r"Any task of the consumer's event loop may close it; on another loop it raises .*\.",
     ),

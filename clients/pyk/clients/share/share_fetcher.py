@@ -351,6 +351,7 @@ class ShareFetcher:
         """Send the last acknowledgements and end all sessions."""
         self.send_outbox(CommitTicket(self.on_outcome), deadline)
         self.assigned = frozenset()
+        self._buffer.partitions.clear()
         spawn = self._client.supervisor.spawn
         ends = [
             spawn(f"end share session with node {leader.node_id}", leader.close(deadline))

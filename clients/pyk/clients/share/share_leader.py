@@ -53,6 +53,11 @@ class FetchWish:
     max_records: int
 
 
+OPENING = FetchWish(0, 0)
+"""A fetch that only opens a session. It brings no records: they could be those that the member has
+and is about to acknowledge, whose locks it has lost."""
+
+
 class FetchOwner(Protocol):
     """What a leader reports to."""
 
@@ -151,7 +156,7 @@ class ShareLeader:
             return wish is not None and await self._fetch(wish, [], now)
         if not self._session.is_open:
             if self.partitions:
-                return await self._fetch(FetchWish(0, wish.max_records if wish else 1), [], now)
+                return await self._fetch(OPENING, [], now)
             self._settle_all(self._no_session())
             return True
         due, self._pending = self._pending, []

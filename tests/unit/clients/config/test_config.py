@@ -18,13 +18,15 @@ from pyk.clients.config import (
     ProducerConfig,
     ProducerOptions,
     ServerAddress,
+    ShareConsumerConfig,
+    ShareConsumerOptions,
 )
 from pyk.clients.config.properties import parse_properties
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.serialization import JsonDeserializer
 
-CONFIGS = [ProducerConfig, ConsumerConfig, AdminConfig]
+CONFIGS = [ProducerConfig, ConsumerConfig, ShareConsumerConfig, AdminConfig]
 SERVERS = "kafka1:9092"
 
 
@@ -84,13 +86,26 @@ KAFKA_DEFAULTS = {
         "partition_assignment_strategy": ("range", "cooperative-sticky"),
         "session_timeout_ms": 45000,
     },
+    ShareConsumerConfig: {
+        "allow_auto_create_topics": True,
+        "check_crcs": True,
+        "default_api_timeout_ms": 60000,
+        "fetch_max_bytes": 52428800,
+        "fetch_max_wait_ms": 500,
+        "fetch_min_bytes": 1,
+        "max_poll_interval_ms": 300000,
+        "max_poll_records": 500,
+        "share_acknowledgement_mode": "implicit",
+        "share_acquire_mode": "batch_optimized",
+    },
     AdminConfig: {"connections_max_idle_ms": 300000, "default_api_timeout_ms": 60000},
 }
 
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_defaults_are_kafkas(config: type[ClientConfig]) -> None:
-    made = config.from_kwargs(SERVERS)
+    needed = {"group_id": "g"} if config is ShareConsumerConfig else {}
+    made = config.from_kwargs(SERVERS, **needed)
 
     found = {name: getattr(made, name) for name in KAFKA_DEFAULTS[config]}
     assert found == KAFKA_DEFAULTS[config]
@@ -125,6 +140,7 @@ def widened(annotation: Any) -> set[Any]:
     [
         (ProducerConfig, ProducerOptions),
         (ConsumerConfig, ConsumerOptions),
+        (ShareConsumerConfig, ShareConsumerOptions),
         (AdminConfig, AdminOptions),
     ],
 )

@@ -1,0 +1,44 @@
+"""Share consumers in virtual time, beside brokers that keep a share group."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+from pyk.clients import AsyncShareConsumer
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
+from support.share_cluster import ShareCluster
+
+_seeds = itertools.count(1)
+
+
+@asynccontextmanager
+async def share_cluster(**options: Any) -> AsyncIterator[ShareCluster]:
+    """Run brokers with a share group in virtual time."""
+    async with ShareCluster(MemoryNetwork(latency=0.001), **options) as cluster:
+        yield cluster
+
+
+def share_consumer(cluster: ShareCluster, **options: Any) -> AsyncShareConsumer[bytes, bytes]:
+    """Return a share consumer of the topic ``orders`` that is not started yet."""
+    return AsyncShareConsumer(
+        cluster.bootstrap,
+        topics=options.pop("topics", ["orders"]),
+        group_id="g",
+        clock=current_clock(),
+        network=cluster.network,
+        random=Random(next(_seeds)),
+        **options,
+    )
+
+
+async def values_of(consumer: AsyncShareConsumer[Any, Any], count: int) -> list[Any]:
+    """Return the values of at least so many records, read with polls."""
+    values: list[Any] = []
+    while len(values) < count:
+        values += [record.value for record in await consumer.poll(5)]
+    return values
