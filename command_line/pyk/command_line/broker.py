@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 import click
 
 from pyk.command_line.hidden_modules import hidden_modules
+from pyk.reference_broker.address import format_address
 from pyk.reference_broker.cluster import AsyncCluster
 from pyk.reference_broker.config import InvalidConfigError
 from pyk.reference_broker.security.certificates import MissingPackageError
@@ -103,7 +104,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
         except (InvalidConfigError, MissingPackageError, StorageError, ValueError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
-            where = config.get("listeners") or f"{host}:{port}"
+            where = config.get("listeners") or format_address(host or HOST, port or 0)
             raise click.ClickException(_explain(error, where)) from error
 
 

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO
 import attrs
 import click
 
+from pyk.command_line.disk.log_segment import is_segment
+from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.readable import Style
 from pyk.command_line.text import printable, to_line
 from pyk.command_line.wire.capture import Capture, CapturedEntry
@@ -23,7 +25,15 @@ from pyk.command_line.wire.conversation import (
 )
 from pyk.command_line.wire.frames import SIZE
 from pyk.command_line.wire.packet_files import CaptureError, is_capture, read_packets
-from pyk.protocol import ApiKey, MalformedMessageError, ProtocolError, message_class
+from pyk.protocol import (
+    ApiKey,
+    MalformedMessageError,
+    Message,
+    ProtocolError,
+    UnknownMessageError,
+    known_messages,
+    message_class,
+)
 
 LARGEST_INPUT = 256 << 20
 """The most bytes of a source that is not a capture; a capture is read packet by packet."""
@@ -78,8 +88,13 @@ def decode(
             if is_capture(start):
                 _decode_capture(printer, file, start, port)
             else:
-                answered = _answered(api, version, request)
-                _decode_frames(printer, _all_bytes(file, start), answered)
+                data = _all_bytes(file, start)
+                if is_segment(data):
+                    raise click.ClickException(
+                        "these are the batches of a log, not messages; show them with  "
+                        "pyk dump-log --print-data-log FILE.log"
+                    )
+                _decode_frames(printer, data, _answered(api, version, request))
     except (ProtocolError, CaptureError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -116,7 +131,7 @@ class _Printer:
     as_json: bool
 
     def body(self, name: str, version: int, data: bytes) -> None:
-        message = message_class(name).decode(data, version)
+        message = _class_of(name).decode(data, version)
         if self.as_json:
             click.echo(to_line(self.style.json_form(message, version)))
             return
@@ -175,6 +190,14 @@ class _Printer:
             click.echo(f"    {line}")
 
 
+def _class_of(name: str) -> type[Message]:
+    try:
+        return message_class(name)
+    except UnknownMessageError as error:
+        advice = did_you_mean(name, known_messages())
+        raise click.ClickException(f"{error}; {advice}" if advice else str(error)) from None
+
+
 def _title(message: WireMessage) -> str:
     api = "" if message.api_key is None else f"{message.api_key.api_name} v{message.version} "
     number = "" if message.correlation_id is None else f" {message.correlation_id}"
@@ -215,7 +238,9 @@ def _answered(
         raise click.UsageError("--api and --version must be given together")
     names = {each.api_name.lower(): each for each in ApiKey} | {str(int(k)): k for k in ApiKey}
     if api.lower() not in names:
-        raise click.BadParameter(f"{api!r} is not an API of Kafka", param_hint="--api")
+        advice = did_you_mean(api, [each.api_name for each in ApiKey])
+        problem = f"{api!r} is not an API of Kafka"
+        raise click.BadParameter(f"{problem}; {advice}" if advice else problem, param_hint="--api")
     return names[api.lower()], version
 
 

@@ -78,11 +78,9 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
         if path.name in _TEXT_FILES:
             click.echo(f"{path}: skipped, it is text", err=True)
             continue
-        if path.suffix not in _KNOWN:
+        if (reason := _reason_not_to_read(path)) is not None:
             has_problems = True
-            click.echo(
-                f"{path}: unknown kind of file; known: {', '.join(sorted(_KNOWN))}", err=True
-            )
+            click.echo(f"{path}: {reason}", err=True)
             continue
         if not as_json:
             click.echo(f"Dumping {path}")
@@ -142,6 +140,17 @@ class _Dump:
         for dumped in dump(data, int(path.stem), batches):
             if isinstance(dumped, Problem) or not self.verify_index_only:
                 yield dumped
+
+
+def _reason_not_to_read(path: Path) -> str | None:
+    """Return what is wrong with a path before its file is opened, None if nothing is."""
+    if path.is_dir():
+        return f"it is a folder; name the files in it: {path}/*"
+    if not path.exists():
+        return "No such file or directory"
+    if path.suffix not in _KNOWN:
+        return f"unknown kind of file; known: {', '.join(sorted(_KNOWN))}"
+    return None
 
 
 def _batches(log: Path) -> Iterator[StoredBatch]:

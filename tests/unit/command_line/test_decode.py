@@ -12,6 +12,7 @@ from pyk.command_line.main import main
 from pyk.protocol.connection import ClientConnection
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from support.captures import Flow, pcap
+from support.record_batches import sealed
 
 REAL = Path(__file__).parent / "data" / "produce_and_consume.pcap"
 BODY = HeartbeatRequest(group_id="billing", generation_id=3).encode(4)
@@ -129,11 +130,12 @@ def test_a_truncated_capture_is_shown_up_to_its_end() -> None:
         (["."], "'.' is neither a file nor hex text"),
         (["00"], "if it is a response, give --api and --version"),
         (["--api", "Fetch", "00"], "--api and --version must be given together"),
-        (["--api", "Fetsch", "--version", "3", "00"], "'Fetsch' is not an API of Kafka"),
+        (["--api", "Fetsch", "--version", "3", "00"], "an API of Kafka; did you mean 'Fetch'?"),
         (["--request", "00", "00"], "--request: RequestHeader v0: the data ends early"),
         (["--port", "kafka", str(REAL)], "'kafka' is not a port"),
         ([str(REAL)], "no connection in the capture goes to port 9092: see --port"),
-        (["NoRequest", "4", "00"], "no message 'NoRequest'"),
+        (["Nothing", "4", "00"], "error: no message 'Nothing'\n"),
+        (["HartbeatReqest", "4", "00"], "'HartbeatReqest'; did you mean 'HeartbeatRequest'?"),
         (["HeartbeatRequest", "40", "00"], "HeartbeatRequest has versions 0-4, not 40"),
         (["HeartbeatRequest", "4", "00"], "HeartbeatRequest v4: "),
     ],
@@ -159,3 +161,16 @@ def test_an_encrypted_connection_is_reported(tmp_path: Path) -> None:
     path.write_bytes(pcap([*flow.open(), flow.client(b"\x16\x03\x01\x00\x05hello")]))
 
     assert "the connection is encrypted (TLS)" in decode(path).stdout
+
+
+def test_the_segment_of_a_log_leads_to_the_other_command(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(sealed(b"one", b"two"))
+
+    done = decode(segment)
+
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "error: these are the batches of a log, not messages; show them with  "
+        "pyk dump-log --print-data-log FILE.log\n"
+    )

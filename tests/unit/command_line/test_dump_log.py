@@ -146,6 +146,7 @@ def test_an_unknown_kind_of_file_is_an_error_that_names_the_known_ones(
     log: Path, tmp_path: Path
 ) -> None:
     misspelt = tmp_path / "00000000000000000000.lgo"
+    misspelt.touch()
     segment_file = log / "00000000000000000000.log"
 
     done = dump(misspelt, segment_file)
@@ -153,6 +154,18 @@ def test_an_unknown_kind_of_file_is_an_error_that_names_the_known_ones(
     assert done.exit_code == 1
     assert done.stderr.startswith(f"{misspelt}: unknown kind of file; known: .checkpoint, .index, ")
     assert f"Dumping {segment_file}" in done.stdout
+
+
+def test_a_folder_and_a_file_that_does_not_exist_are_errors(tmp_path: Path) -> None:
+    missing = tmp_path / "00000000000000000000.log"
+
+    done = dump(tmp_path, missing)
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"{tmp_path}: it is a folder; name the files in it: {tmp_path}/*",
+        f"{missing}: No such file or directory",
+    ]
 
 
 def test_a_damaged_batch_is_reported_with_its_position_and_the_dump_continues(

@@ -52,11 +52,13 @@ class Node:
     port: int
     rack: str | None = None
 
+    @property
+    def address(self) -> str:
+        """Return ``host:port``, with brackets around an IPv6 address."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        if self.node_id < 0:
-            return f"{host}:{self.port}"
-        return f"node {self.node_id} ({host}:{self.port})"
+        return self.address if self.node_id < 0 else f"node {self.node_id} ({self.address})"
 
 
 @attrs.frozen

@@ -80,7 +80,7 @@ class NodeConnection:
         config = shared.config
         self.node = node
         self.lane = lane
-        self.progress = Progress(f"{node.host}:{node.port}")
+        self.progress = Progress(node.address)
         self.versions: PeerVersions | None = None
         self._shared = shared
         self._now = shared.clock.now
@@ -301,7 +301,7 @@ class NodeConnection:
             while self._waiting and self._connection is None:
                 await asyncio.sleep(reconnect.due_in(shared.clock.now()))
                 await asyncio.sleep(shared.limiter.due_in(shared.clock.now()))
-                self.progress = Progress(f"{self.node.host}:{self.node.port}")
+                self.progress = Progress(self.node.address)
                 timeout = reconnect.setup_timeout_for(shared.random.random())
                 try:
                     await self._wait_after_refusals()

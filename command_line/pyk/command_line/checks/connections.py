@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from pyk.clients import Node
 from pyk.clients.errors import AuthenticationError, ConnectionAttempt, KafkaError, Stage
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
 
@@ -114,27 +115,27 @@ def is_loopback(host: str) -> bool:
 
 
 def advertised_findings(
-    bootstrap_hosts: Iterable[str], advertised: Sequence[tuple[int, str, int]]
+    bootstrap_hosts: Iterable[str], advertised: Sequence[Node]
 ) -> Iterator[Finding]:
-    """Yield what is suspicious about the addresses that brokers advertise: (id, host, port)."""
+    """Yield what is suspicious about the addresses that brokers advertise."""
     is_local = all(map(is_loopback, bootstrap_hosts))
-    for node_id, host, port in advertised:
-        if is_loopback(host) and not is_local:
+    for node in advertised:
+        if is_loopback(node.host) and not is_local:
             yield failed(
                 "listener",
-                f"broker {node_id}",
-                f"it advertises {host}:{port}",
+                f"broker {node.node_id}",
+                f"it advertises {node.address}",
                 "clients on other machines would connect to themselves",
                 CORRECT_LISTENERS,
             )
-    seen: dict[tuple[str, int], int] = {}
-    for node_id, host, port in advertised:
-        other = seen.setdefault((host, port), node_id)
-        if other != node_id:
+    seen: dict[str, int] = {}
+    for node in advertised:
+        other = seen.setdefault(node.address, node.node_id)
+        if other != node.node_id:
             yield failed(
                 "listener",
-                f"broker {node_id}",
-                f"it advertises {host}:{port}, and so does broker {other}",
+                f"broker {node.node_id}",
+                f"it advertises {node.address}, and so does broker {other}",
                 "requests for one broker reach the other, which refuses them",
                 "give each broker an advertised.listeners of its own",
             )

@@ -23,7 +23,10 @@ from pyk.protocol.records.layout import (
     LENGTH,
     LENGTH_AT,
     LENGTH_END,
+    MAGIC,
+    MAGIC_AT,
     MIN_LENGTH_OF_ANY_MAGIC,
+    START_BYTES,
 )
 
 _CHECKED_BYTES = 4096
@@ -66,6 +69,20 @@ def read_segment(
             return
         yield _stored(position, start + file.read(length))
         position = following
+
+
+def is_segment(data: bytes) -> bool:
+    """Return whether bytes begin with a batch whose checksum is right."""
+    if len(data) < START_BYTES or data[MAGIC_AT] != MAGIC:
+        return False
+    try:
+        batch = parse_any_batch(memoryview(data), 0)
+        if batch is None:
+            return False
+        batch.check()
+    except RecordBatchError:
+        return False
+    return True
 
 
 def dump_segment(

@@ -6,13 +6,13 @@ import asyncio
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
+import attrs
 import click
 
-from pyk.clients import AsyncAdmin, ConfigResource, OffsetSpec, TopicPartition
+from pyk.clients import AsyncAdmin, ConfigResource, Node, OffsetSpec, TopicPartition
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.dialer import Dialer, Progress
-from pyk.clients.engine.metadata import Node
 from pyk.clients.errors import ClosedError, KafkaError, NodeUnavailableError, Stage
 from pyk.command_line.checks.cluster_state import (
     clock_findings,
@@ -96,14 +96,12 @@ class Diagnosis:
 
     async def _reach(self, node: Node, *, is_advertised: bool = False) -> Connection | None:
         """Connect to one server, and print how far it came."""
-        server = f"{Node(-1, node.host, node.port)}"
-        progress, began = Progress(server), self._clock.now()
+        server, began = node.address, self._clock.now()
+        progress = Progress(server)
         addresses = await self._addresses(node)
         connection = None
         try:
-            connection = await self._dialer.dial(
-                Node(-1, node.host, node.port), self._timeout, progress
-            )
+            connection = await self._dialer.dial(node, self._timeout, progress)
         except NodeUnavailableError as error:
             outcome: Reached | Unreached = Unreached(server, progress.stage, error, error.attempts)
         except KafkaError as error:
@@ -158,21 +156,19 @@ class Diagnosis:
 
     async def _brokers(self, metadata: MetadataResponse) -> None:
         """Check what brokers advertise, each address."""
-        brokers = sorted(metadata.brokers, key=lambda broker: broker.node_id)
-        named = ", ".join(
-            str(Node(one.node_id, one.host, one.port)).removeprefix("node ") for one in brokers
-        )
+        nodes = [Node(one.node_id, one.host, one.port) for one in metadata.brokers]
+        nodes.sort(key=lambda node: node.node_id)
+        named = ", ".join(f"{node.node_id} ({node.address})" for node in nodes)
         self._tell([ok(Stage.METADATA.value, "cluster", f"brokers {named}")])
-        self._tell(controller_findings(metadata.controller_id, {one.node_id for one in brokers}))
+        self._tell(controller_findings(metadata.controller_id, {node.node_id for node in nodes}))
         hosts = [server.host for server in self._config.bootstrap_servers]
-        advertised = [(one.node_id, one.host, one.port) for one in brokers]
-        self._tell(advertised_findings(hosts, advertised))
-        known = {(one.host, one.port) for one in self._config.bootstrap_servers}
-        for one in brokers:
-            if (one.host, one.port) not in known:
-                node = Node(-1, one.host, one.port)
-                if (connection := await self._reach(node, is_advertised=True)) is not None:
-                    connection.close()
+        self._tell(advertised_findings(hosts, nodes))
+        known = {str(server) for server in self._config.bootstrap_servers}
+        for node in nodes:
+            if node.address not in known:
+                reached = await self._reach(attrs.evolve(node, node_id=-1), is_advertised=True)
+                if reached is not None:
+                    reached.close()
 
     async def _by_admin(
         self, metadata: MetadataResponse, topics: Sequence[str], groups: Sequence[str]

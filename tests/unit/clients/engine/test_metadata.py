@@ -275,3 +275,16 @@ def test_an_answer_that_cannot_be_true_is_refused_in_a_few_words(answer: Metadat
 
     assert len(str(raised.value)) < 256
     assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (Node(1, "shop", 9092), "node 1 (shop:9092)"),
+        (Node(1, "fe80::1", 9092), "node 1 ([fe80::1]:9092)"),
+        (Node(-1, "fe80::1", 9092), "[fe80::1]:9092"),
+    ],
+)
+def test_an_ipv6_address_is_shown_in_brackets(node: Node, text: str) -> None:
+    assert str(node) == text
+    assert node.address in text

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pyk.clients import Node
 from pyk.clients.errors import (
     ConnectionAttempt,
     NodeUnavailableError,
@@ -92,16 +93,16 @@ def test_every_stage_has_a_meaning() -> None:
 
 
 def test_brokers_that_advertise_the_clients_own_machine_are_found() -> None:
-    brokers = [(0, "localhost", 9092), (1, "shop", 9092)]
+    brokers = [Node(0, "localhost", 9092), Node(1, "shop", 9092)]
 
     assert [one.subject for one in advertised_findings(["shop"], brokers)] == ["broker 0"]
     assert list(advertised_findings(["localhost"], brokers)) == []
 
 
 def test_brokers_that_advertise_the_same_address_are_found() -> None:
-    (finding,) = advertised_findings(["shop"], [(0, "shop", 9092), (1, "shop", 9092)])
+    (finding,) = advertised_findings(["shop"], [Node(0, "fe80::1", 9092), Node(1, "fe80::1", 9092)])
 
-    assert finding.seen == "it advertises shop:9092, and so does broker 0"
+    assert finding.seen == "it advertises [fe80::1]:9092, and so does broker 0"
 
 
 def test_a_finding_is_text_and_json() -> None:
