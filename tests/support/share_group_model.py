@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pyk.reference_broker.coordinator.share.state_batches import StateBatch
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.share.acknowledgement import (
     Acknowledgement,
@@ -16,7 +17,6 @@ from pyk.reference_broker.share.delivery import RecordState
 from pyk.reference_broker.share.share_partition import (
     Limits,
     SharePartition,
-    StateBatch,
     StoredState,
 )
 
@@ -38,7 +38,7 @@ class ShareGroupModel:
         self.deliveries: Counter[int] = Counter()
         self.done: dict[int, RecordState] = {}
         self.exhausted: set[int] = set()
-        self.pending: list[tuple[list[StateBatch], dict[int, AcknowledgeType]]] = []
+        self.pending: list[list[StateBatch]] = []
 
     @property
     def records(self) -> set[int]:
@@ -97,50 +97,39 @@ class ShareGroupModel:
         for offset, kind in kinds.items():
             if kind is AcknowledgeType.RENEW and offset in self.holders:
                 self.holders[offset] = (member, self.now + self.limits.lock_seconds)
-        self.pending.append((changes, kinds))
+        self.pending.append(changes)
         self.check()
         return True
 
     def settle(self, index: int, *, is_stored: bool) -> None:
-        changes, kinds = self.pending.pop(index)
+        changes = self.pending.pop(index)
         if is_stored:
             self._store(changes)
         for change in changes:
             for offset in range(change.first_offset, change.last_offset + 1):
-                self._settle_record(offset, change.state, kinds, is_stored)
+                self._settle_record(offset, RecordState(change.delivery_state), is_stored=is_stored)
         self.partition.settle(changes, is_stored=is_stored, now=self.now, limits=self.limits)
         self.check()
 
-    def _settle_record(
-        self,
-        offset: int,
-        state: RecordState,
-        kinds: dict[int, AcknowledgeType],
-        is_stored: bool,
-    ) -> None:
+    def _settle_record(self, offset: int, state: RecordState, *, is_stored: bool) -> None:
         if is_stored:
             self.holders.pop(offset, None)
             if state.is_final:
                 self.done[offset] = state
             return
-        if not kinds:
-            self.deliveries[offset] += 1  # it counts after all
         if offset in self.holders and self.holders[offset][1] <= self.now:
             del self.holders[offset]
 
     def close_session(self, member: str) -> None:
         changes = self.partition.release(member, self.limits)
-        for change in changes:
-            for offset in range(change.first_offset, change.last_offset + 1):
-                self.deliveries[offset] -= 1
-        self.pending.append((changes, {}))
+        self.pending.append(changes)
         self.check()
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
         in_doubt = {
             offset
-            for changes, _ in self.pending
+            for changes in self.pending
             for change in changes
             for offset in range(change.first_offset, change.last_offset + 1)
         }
@@ -181,9 +170,7 @@ class ShareGroupModel:
         self.stored_start = max(self.stored_start, self.partition.start_offset)
         for change in changes:
             for offset in range(change.first_offset, change.last_offset + 1):
-                self.stored[offset] = StateBatch(
-                    offset, offset, change.state, change.delivery_count
-                )
+                self.stored[offset] = change._replace(first_offset=offset, last_offset=offset)
 
     # -- laws ------------------------------------------------------------------------------------
 

@@ -93,6 +93,9 @@ class Partition:
     def add_listener(self, listener: Callable[[Partition], None]) -> None:
         self._listeners.append(listener)
 
+    def remove_listener(self, listener: Callable[[Partition], None]) -> None:
+        self._listeners.remove(listener)
+
     def add_marker_listener(self, listener: Callable[[TransactionMarker, int], None]) -> None:
         """Call ``listener`` with each marker and its offset, once it is in the log.
 

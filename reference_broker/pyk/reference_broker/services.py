@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .handlers.fetch_session import FetchSessions
     from .quotas.client_quotas import ClientQuotas
     from .security.authorizer import Authorizer
+    from .share.share_service import ShareService
     from .share_persister import SharePersister
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,20 @@ class BrokerServices:
                 timers=self.waiting.timers,
                 moment=self.moment,
             )
+        )
+
+    @cached_property
+    def share(self) -> ShareService:
+        """The share groups at this broker, made with the first request of a member."""
+        from .share.share_service import ShareService
+
+        return ShareService(
+            image=self.image,
+            configs=self.configs,
+            replicas=self.replicas,
+            waiting=self.waiting,
+            persister=self.share_persister,
+            moment=self.moment,
         )
 
     @cached_property

@@ -24,6 +24,7 @@ class WaitingRequests:
         self.timers = timers
         self.produces = Purgatory("produce", timers)
         self.fetches = Purgatory("fetch", timers)
+        self.share_fetches = Purgatory("share fetch", timers)
         self.moved = MovedPartitions(self._check, call_soon)
         self._shards = shards
 
@@ -34,5 +35,6 @@ class WaitingRequests:
                     self._shards.high_watermark_moved(name)
                 self.produces.check(name)
                 self.fetches.check(name)
+                self.share_fetches.check(name)
             except Exception:  # affects neither other partitions nor the cause of this move
                 log.exception("Could not check the requests that wait for %s", name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from pyk.reference_broker.address import WILDCARDS
 from pyk.reference_broker.controller.image import BrokerImage
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 NO_OPERATIONS = -2147483648
 """The value for "not asked for" in fields of authorized operations."""
+
+
+class ClientConnection(Protocol):
+    """What a handler may know of the connection of a request."""
+
+    @property
+    def connection_id(self) -> int: ...
+    def when_lost(self, listener: Callable[[], object]) -> None: ...
 
 
 @slotted.frozen(kw_only=True)
@@ -40,6 +49,8 @@ class RequestContext:
     """What the client may do; None if there is no authorizer, and it may do everything."""
     usage: RequestUsage | None = None
     """What the request uses of the quotas of its client; None while no quota is set."""
+    connection: ClientConnection | None = None
+    """The connection, for what ends with it; None in tests of handlers."""
 
     def address_of(self, broker: BrokerImage) -> tuple[str, int] | None:
         """Return host and port to tell this client of a broker: those of the listener it uses.

@@ -47,6 +47,7 @@ class Dispatcher:
             sasl=connection.sasl,
             access=access,
             usage=self._begin_usage(request, connection, access) if self._quotas.limits else None,
+            connection=connection,
         )
         try:
             if authorization is not None:

@@ -37,7 +37,11 @@ _CODES_ARE_IN_ITEMS = {ApiKey.FIND_COORDINATOR: 4, ApiKey.OFFSET_FETCH: 8}
 """From which version on only the groups that are asked about have error codes."""
 
 
-_CODES_ARE_ABOVE_PARTITIONS = {ApiKey.OFFSET_DELETE}
+_CODES_ARE_ABOVE_PARTITIONS = {
+    ApiKey.OFFSET_DELETE,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.SHARE_FETCH,
+}
 """Have one code for the whole response, too, and no partitions beside it."""
 
 

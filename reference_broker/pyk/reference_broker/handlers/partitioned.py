@@ -65,6 +65,13 @@ SHAPES: dict[ApiKey, Shape] = {
     ),
     **{
         api_key: _shape(
+            "topics topic_id partitions partition_index",
+            "responses topic_id partitions partition_index",
+        )
+        for api_key in (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE)
+    },
+    **{
+        api_key: _shape(
             "topics topic_id partitions partition", "results topic_id partitions partition"
         )
         for api_key in (

@@ -83,6 +83,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.LIST_TRANSACTIONS: _api("0-2", "transaction_listing.list_transactions"),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _api("0-1", "consumer_groups.consumer_group_heartbeat"),
     ApiKey.CONSUMER_GROUP_DESCRIBE: _api("0-1", "consumer_groups.consumer_group_describe"),
+    ApiKey.SHARE_FETCH: _api("1-2", "share_fetch.share_fetch"),
+    ApiKey.SHARE_ACKNOWLEDGE: _api("1-2", "share_acknowledge.share_acknowledge"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
     ApiKey.SHARE_GROUP_HEARTBEAT: _api("1", "share_groups.share_group_heartbeat"),
     ApiKey.SHARE_GROUP_DESCRIBE: _api("1", "share_groups.share_group_describe"),

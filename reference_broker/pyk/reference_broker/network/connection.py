@@ -110,6 +110,7 @@ class Connection:
         self._clock = clock
         self._on_made = on_made
         self._on_lost = on_lost
+        self._when_lost: list[Callable[[], object]] = []
         self._frames: deque[memoryview] = deque()
         self._handled_bytes = self._arriving_bytes = self._sending_bytes = 0
         self._is_paused = self._is_silent = False
@@ -127,6 +128,10 @@ class Connection:
     def request_bytes(self) -> int:
         """The size of the request that is being handled."""
         return self._handled_bytes
+
+    def when_lost(self, listener: Callable[[], object]) -> None:
+        """Call ``listener`` once the connection is closed, by either side."""
+        self._when_lost.append(listener)
 
     def is_overdue(self, now: float, max_idle: float) -> str | None:
         """Return why the connection should be closed, None if it is well."""
@@ -199,6 +204,9 @@ class Connection:
         self._frames.clear()
         self._arriving_bytes = self._handled_bytes = self._sending_bytes = 0
         self._on_lost(self)
+        listeners, self._when_lost = self._when_lost, []
+        for listener in listeners:
+            listener()
 
     # -- requests --------------------------------------------------------------------------------
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.share.state_batches import StateBatch
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
 from .delivery import Delivery, RecordState
 from .in_flight import InFlightBatch
-from .share_partition import Limits, SharePartition, StateBatch
+from .share_partition import Limits, SharePartition
 
 
 class AcknowledgeType(IntEnum):
@@ -122,7 +123,7 @@ def _acknowledge_batch(
             _check_record(delivery, by)
         change = _apply(by, said.type_of(first), delivery)
         if change is not None:
-            changes.append(StateBatch(first, last, change, delivery.count))
+            changes.append(StateBatch(first, last, delivery.count, change))
 
 
 def _apply(by: Acknowledger, kind: AcknowledgeType, delivery: Delivery) -> RecordState | None:

@@ -11,7 +11,7 @@ delivery each alone: whichever of them crashes its consumer is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyk.runtime import slotted
 
@@ -135,7 +135,9 @@ class _Acquisition:
             if not batch.delivery.can_be_acquired:
                 return
             batch.split()
+        listed = len(self._acquired)
         taken = self._acquire_some(batch)
+        self._acquired[listed:] = _joined(self._acquired[listed:])
         if is_delicate and taken:
             self._left = 0
 
@@ -236,3 +238,19 @@ class _Acquisition:
         batch = InFlightBatch(first_offset, last_offset, Delivery(RecordState.AVAILABLE, 0))
         self._partition.batches.add(batch)
         return batch
+
+
+def _joined(acquired: Iterable[AcquiredRecords]) -> list[AcquiredRecords]:
+    """Return neighbours that were delivered equally often as one."""
+    joined: list[AcquiredRecords] = []
+    for each in acquired:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and each.first_offset == last.last_offset + 1
+            and each.delivery_count == last.delivery_count
+        ):
+            joined[-1] = AcquiredRecords(last.first_offset, each.last_offset, each.delivery_count)
+        else:
+            joined.append(each)
+    return joined

@@ -47,15 +47,15 @@ class Delivery:
     """Who has acquired them."""
     locked_until: float | None = None
     """When the lock is over; set from the acquisition until the records are free or done."""
-    before: tuple[str, int] | None = None
-    """Member and count before what is pending; None if nothing is."""
+    acquired_by: str | None = None
+    """Who had acquired them before what is pending; None if nothing is."""
 
     def copy(self) -> Delivery:
         return slotted.evolve(self)
 
     @property
     def is_pending(self) -> bool:
-        return self.before is not None
+        return self.acquired_by is not None
 
     @property
     def can_be_acquired(self) -> bool:
@@ -71,41 +71,40 @@ class Delivery:
         self.count += 1
         self.member_id, self.locked_until = member_id, locked_until
 
-    def begin(self, state: RecordState, limit: int, *, was_delivered: bool = True) -> None:
-        """Begin to leave ACQUIRED; :meth:`settle` ends it.
+    def give_back(self) -> None:
+        """Undo the last acquisition, of which nobody was told."""
+        self._move(RecordState.AVAILABLE)
+        self.count -= 1
+        self.member_id, self.locked_until = NO_MEMBER, None
 
-        Records that were not even delivered, because their session has ended, do not count.
-        """
-        before = self.member_id, self.count
-        self._leave(state, limit, was_delivered)
-        self.before = before
+    def begin(self, state: RecordState, limit: int) -> None:
+        """Begin to leave ACQUIRED; :meth:`settle` ends it."""
+        acquired_by = self.member_id
+        self._leave(state, limit)
+        self.acquired_by = acquired_by
 
     def settle(self, *, is_stored: bool, now: float, limit: int) -> None:
         """End what was begun; what could not be stored is undone."""
-        before, self.before = self.before, None
-        if is_stored or before is None or self.locked_until is None:
+        acquired_by, self.acquired_by = self.acquired_by, None
+        if is_stored or acquired_by is None or self.locked_until is None:
             self.locked_until = None  # without a lock they were archived meanwhile
             return
-        self.state = RecordState.ACQUIRED
-        self.member_id, self.count = before
+        self.state, self.member_id = RecordState.ACQUIRED, acquired_by
         if self.locked_until <= now:
             self.expire(limit)
 
     def expire(self, limit: int) -> None:
         """Leave ACQUIRED at once, as the lock is over."""
-        self._leave(RecordState.AVAILABLE, limit, was_delivered=True)
+        self._leave(RecordState.AVAILABLE, limit)
         self.locked_until = None
 
     def archive(self) -> None:
         """Never hand out these records again, whatever is pending."""
         self.state, self.member_id, self.locked_until = RecordState.ARCHIVED, NO_MEMBER, None
 
-    def _leave(self, state: RecordState, limit: int, was_delivered: bool) -> None:
-        if state is RecordState.AVAILABLE and was_delivered and self.count >= limit:
-            state = RecordState.ARCHIVED
-        self._move(state)
-        if not was_delivered and state is not RecordState.ARCHIVED:
-            self.count -= 1
+    def _leave(self, state: RecordState, limit: int) -> None:
+        is_exhausted = state is RecordState.AVAILABLE and self.count >= limit
+        self._move(RecordState.ARCHIVED if is_exhausted else state)
         self.member_id = NO_MEMBER
 
     def _move(self, state: RecordState) -> None:

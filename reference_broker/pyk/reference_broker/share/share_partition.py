@@ -28,20 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyk.reference_broker.coordinator.share.state_batches import StateBatch
 from pyk.runtime import slotted
 
 from .delivery import Delivery, RecordState
 from .in_flight import InFlightBatch, InFlightBatches
-
-
-@slotted.frozen
-class StateBatch:
-    """What is stored of consecutive records."""
-
-    first_offset: int
-    last_offset: int
-    state: RecordState
-    delivery_count: int
 
 
 @slotted.frozen
@@ -82,7 +73,7 @@ class SharePartition:
             InFlightBatch(
                 max(batch.first_offset, stored.start_offset),
                 batch.last_offset,
-                Delivery(batch.state, batch.delivery_count),
+                Delivery(RecordState(batch.delivery_state), batch.delivery_count),
             )
             for batch in stored.batches
             if batch.last_offset >= stored.start_offset
@@ -165,16 +156,25 @@ class SharePartition:
     def release(self, member_id: str, limits: Limits) -> list[StateBatch]:
         """Begin to release what a member has acquired, as its session has ended.
 
-        The records do not count as delivered. Return what is to be stored.
+        Return what is to be stored.
         """
         changes: list[StateBatch] = []
         for batch in self.batches:
             for first, last, delivery in batch.parts():
                 if delivery.state is not RecordState.ACQUIRED or delivery.member_id != member_id:
                     continue
-                delivery.begin(RecordState.AVAILABLE, limits.deliveries, was_delivered=False)
-                changes.append(StateBatch(first, last, delivery.state, delivery.count))
+                delivery.begin(RecordState.AVAILABLE, limits.deliveries)
+                changes.append(StateBatch(first, last, delivery.count, delivery.state))
         return changes
+
+    def give_back(self, member_id: str, ranges: Iterable[tuple[int, int]]) -> None:
+        """Undo acquisitions that the member was not told of."""
+        for first_offset, last_offset in ranges:
+            for batch in self.batches.overlapping(first_offset, last_offset):
+                for _, _, delivery in batch.parts(first_offset, last_offset):
+                    if delivery.state is RecordState.ACQUIRED and delivery.member_id == member_id:
+                        delivery.give_back()
+        self.may_have_available = True
 
     def expire(self, now: float, limits: Limits) -> list[StateBatch]:
         """Free the records whose lock is over; return what is to be stored.
@@ -186,7 +186,7 @@ class SharePartition:
             for first, last, delivery in batch.parts():
                 if _is_overdue(delivery, now):
                     delivery.expire(limits.deliveries)
-                    changes.append(StateBatch(first, last, delivery.state, delivery.count))
+                    changes.append(StateBatch(first, last, delivery.count, delivery.state))
         self.may_have_available |= bool(changes)
         return changes
 

@@ -89,20 +89,30 @@ def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch 
 
 
 def walk_batches(
-    file: File, position: int, end: int, window_bytes: int = WINDOW_BYTES
+    file: File,
+    position: int,
+    end: int,
+    window_bytes: int = WINDOW_BYTES,
+    *,
+    may_be_cut: bool = False,
 ) -> Iterator[StoredBatch]:
     """Yield the batches from ``position``, where one begins, to ``end``.
 
-    Raises ``StorageError`` if a batch is missing: another program changed the file.
+    Raises ``StorageError`` if a batch is missing: another program changed the file. The last one
+    is left out if it ``may_be_cut`` by ``end``.
     """
     window, window_start = b"", position
     while position < end:
         at = position - window_start
         if at + HEADER_BYTES > len(window):
             window, window_start, at = file.read_at(position, window_bytes), position, 0
+        if may_be_cut and end - position < HEADER_BYTES:
+            return
         if len(window) < HEADER_BYTES:
             raise StorageError(f"{file.path}: no batch at position {position}, the file ends")
         batch = parse_header(window, at, position)
+        if may_be_cut and batch is not None and batch.end > end:
+            return
         if batch is None or batch.end > end:
             raise StorageError(f"{file.path}: no batch of format 2 at position {position}")
         yield batch

@@ -39,6 +39,13 @@ def on_group(operation: AclOperation) -> Condition:
     return lambda call: group_refusal(call, operation, call.request.group_id)
 
 
+def share_group(call: Call) -> ErrorCode:
+    """Return why a member of a share group is refused; a missing group is up to the handler."""
+    if call.request.group_id is None:
+        return ErrorCode.NONE
+    return group_refusal(call, AclOperation.READ, call.request.group_id)
+
+
 def on_transactional_id(operation: AclOperation) -> Condition:
     """Return the condition that an operation on the transactional id of a request is allowed."""
     return lambda call: transactional_id_refusal(call, operation, call.request.transactional_id)

@@ -88,6 +88,9 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _needs(then=share_groups.describe_offsets),
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: _needs(on_group(READ), then=share_groups.alter_offsets),
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: _needs(on_group(DELETE), then=share_groups.delete_offsets),
+    # The handlers of these ask for each topic
+    ApiKey.SHARE_FETCH: _needs(conditions.share_group),
+    ApiKey.SHARE_ACKNOWLEDGE: _needs(conditions.share_group),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
     ApiKey.READ_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
     ApiKey.WRITE_SHARE_GROUP_STATE: _needs(on_cluster(CLUSTER_ACTION)),
