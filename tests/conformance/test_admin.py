@@ -255,3 +255,52 @@ def test_the_admin_client_works_after_a_restart_of_the_broker(kafka: Kafka, admi
     kafka.kill_and_restart()
 
     assert admin.describe_cluster(timeout=20).nodes
+
+
+def test_offsets_of_a_share_group_are_altered_listed_and_deleted(
+    admin: Admin, filled: str, group: str
+) -> None:
+    first, second = TopicPartition(filled, 0), TopicPartition(filled, 1)
+    assert admin.list_share_group_offsets(group, [first]) == {first: None}
+
+    admin.alter_share_group_offsets(group, {first: 1, second: 0})
+
+    found = admin.list_share_group_offsets(group)
+    ends = admin.list_offsets(dict.fromkeys([first, second], OffsetSpec.LATEST))
+    offsets = {place: each and (each.start_offset, each.lag) for place, each in found.items()}
+    assert offsets == {first: (1, ends[first].offset - 1), second: (0, ends[second].offset)}
+    (listing,) = [one for one in admin.list_groups(types=["share"]) if one.group_id == group]
+    assert (listing.group_type, listing.state) == ("share", "Empty")
+    described = admin.describe_share_groups([group])[group]
+    assert (described.state, described.members) == ("Empty", ())
+
+    admin.delete_share_group_offsets(group, [filled])
+    assert admin.list_share_group_offsets(group) == {}
+    admin.delete_share_groups([group])
+    assert group not in {one.group_id for one in admin.list_groups()}
+
+
+def test_an_unknown_share_group_has_nothing_to_describe_or_delete(
+    admin: Admin, topic: str, group: str
+) -> None:
+    with pytest.raises(GroupIdNotFoundError, match=group):
+        admin.describe_share_groups([group])
+    with pytest.raises(GroupIdNotFoundError, match=group):
+        admin.delete_share_groups([group])
+    with pytest.raises(GroupIdNotFoundError, match=group):
+        admin.delete_share_group_offsets(group, [topic])
+    with pytest.raises(UnknownTopicOrPartitionError):
+        admin.alter_share_group_offsets(group, {TopicPartition(topic, 99): 0})
+
+
+def test_the_asyncio_admin_client_knows_share_groups(kafka: Kafka, filled: str, group: str) -> None:
+    async def main() -> None:
+        async with AsyncAdmin(kafka.bootstrap) as admin:
+            await admin.alter_share_group_offsets(group, {TopicPartition(filled, 0): 1})
+            found = await admin.list_share_group_offsets(group)
+            assert [each and each.start_offset for each in found.values()] == [1]
+            await admin.delete_share_group_offsets(group, filled)
+            assert (await admin.describe_share_groups(group))[group].state == "Empty"
+            await admin.delete_share_groups(group)
+
+    asyncio.run(main())

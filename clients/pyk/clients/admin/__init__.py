@@ -40,6 +40,11 @@ from pyk.clients.admin.scram_users import (
     UserScramCredentialsDescription,
     UserScramCredentialUpsertion,
 )
+from pyk.clients.admin.share_groups import (
+    ShareGroupDescription,
+    ShareMemberDescription,
+    SharePartitionOffset,
+)
 from pyk.clients.admin.topics import (
     CreatedTopic,
     NewTopic,
@@ -101,6 +106,9 @@ __all__ = [
     "ResourceType",
     "ScramCredentialInfo",
     "ScramMechanism",
+    "ShareGroupDescription",
+    "ShareMemberDescription",
+    "SharePartitionOffset",
     "TopicDescription",
     "TopicListing",
     "TransactionDescription",

@@ -12,7 +12,8 @@ from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS, AdminCore
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
-from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.group_face import GroupAdmin
+from pyk.clients.admin.groups import ConsumerGroupDescription, PartitionLag
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
@@ -35,7 +36,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class Admin(AdminFace, BlockingContext):
+class Admin(GroupAdmin, AdminFace, BlockingContext):
     """Manages topics, settings, groups and offsets; :class:`AsyncAdmin` is its asyncio twin.
 
     Any number of threads may share one.
@@ -161,18 +162,6 @@ class Admin(AdminFace, BlockingContext):
         )
 
     # -- groups ------------------------------------------------------------------------------------
-
-    def list_groups(
-        self,
-        *,
-        states: Iterable[str] = (),
-        types: Iterable[str] = (),
-        timeout: float | None = None,
-    ) -> list[GroupListing]:
-        """Return the groups of all brokers, in these states and of these types if any are given."""
-        return self._thread.call(
-            self._core.groups.list_groups(states=states, types=types, timeout=timeout)
-        )
 
     def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None

@@ -96,6 +96,11 @@ def checked_times(
     return _by_partition(given, form, lambda place: _number(place, form))
 
 
+def checked_share_offsets(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Return the start offsets of a share group, by partition."""
+    return _by_partition(given, "offset", lambda offset: _number(offset, "an offset"))
+
+
 def checked_offsets(
     given: Mapping[TopicPartition, OffsetAndMetadata | int],
 ) -> dict[TopicPartition, OffsetAndMetadata]:

@@ -10,7 +10,8 @@ from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
-from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
+from pyk.clients.admin.group_face import AsyncGroupAdmin
+from pyk.clients.admin.groups import ConsumerGroupDescription, PartitionLag
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
@@ -31,7 +32,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class AsyncAdmin(AdminFace, AsyncContext):
+class AsyncAdmin(AsyncGroupAdmin, AdminFace, AsyncContext):
     """Manages topics, settings, groups and offsets.
 
     Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and retries within
@@ -130,16 +131,6 @@ class AsyncAdmin(AdminFace, AsyncContext):
         )
 
     # -- groups ------------------------------------------------------------------------------------
-
-    async def list_groups(
-        self,
-        *,
-        states: Iterable[str] = (),
-        types: Iterable[str] = (),
-        timeout: float | None = None,
-    ) -> list[GroupListing]:
-        """Return the groups of all brokers, in these states and of these types if any are given."""
-        return await self._core.groups.list_groups(states=states, types=types, timeout=timeout)
 
     async def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None

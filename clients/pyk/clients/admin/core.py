@@ -11,6 +11,7 @@ from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.quota_calls import QuotaCalls
+from pyk.clients.admin.share_group_calls import ShareGroupCalls
 from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.admin.transaction_calls import TransactionCalls
@@ -35,6 +36,7 @@ class AdminCore:
         self.configs = ConfigCalls(self._calls)
         self.offsets = OffsetCalls(self._calls)
         self.groups = GroupCalls(self._calls, self.offsets)
+        self.share_groups = ShareGroupCalls(self._calls, self.groups)
         self.transactions = TransactionCalls(self._calls)
         self.acls = AclCalls(self._calls)
         self.users = UserCalls(self._calls)
