@@ -44,14 +44,17 @@ async def process_in_tasks(
 class TaskRunner:
     """Runs the handlers of one ``process()`` in tasks of the consumer's event loop."""
 
-    def __init__(self, consumer: AsyncConsumer[Any, Any], options: HandlerOptions) -> None:
+    def __init__(
+        self,
+        consumer: Any,
+        options: HandlerOptions,
+        session: Callable[..., HandlerSession] = HandlerSession,
+    ) -> None:
         self._consumer = consumer
         self._core = consumer._core
         self._options = options
         self._jobs = Jobs(options.ordering, options.concurrency)
-        self._session = HandlerSession(
-            self._core, self._jobs, self, contextlib.nullcontext(), options
-        )
+        self._session = session(self._core, self._jobs, self, contextlib.nullcontext(), options)
         self._workers: set[asyncio.Task[None]] = set()
         self._starting = 0
         """How many workers have not come to take their first job yet."""

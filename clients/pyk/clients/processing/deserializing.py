@@ -34,4 +34,5 @@ def deserialized(record: Any, deserializers: Deserializers) -> Any:
         value,
         record.headers,
         record.leader_epoch,
+        record.delivery_count,
     )

@@ -181,6 +181,10 @@ class PartitionJobs:
         """Return whether the partition was paused, and is not any more."""
         return self.is_paused and self.update_pause()
 
+    def unfinished(self) -> list[int]:
+        """Return the offsets that are not finished, in order."""
+        return [job.offset for job in self._kept if not job.is_finished]
+
 
 _NOTHING: deque[Job] = deque()
 

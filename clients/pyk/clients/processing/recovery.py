@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from pyk.clients.config import ClientConfig, ProducerConfig
-from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.processing.dead_letters import attempts_before, due_at_ms, moved_headers
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.options import DeadLetter
@@ -31,7 +31,7 @@ class Recovery:
 
     def __init__(
         self,
-        core: ConsumerCore,
+        core: ReadingCore,
         policy: RetryPolicy,
         dead_letter: DeadLetter | None,
         *,
@@ -101,7 +101,7 @@ class Recovery:
             await self._producer.close()
 
 
-def _producer_for(core: ConsumerCore) -> AsyncProducer[Any, Any]:
+def _producer_for(core: ReadingCore) -> AsyncProducer[Any, Any]:
     """Return a producer for the cluster of a consumer."""
     shared = (field.name for field in attrs.fields(ClientConfig))
     config = ProducerConfig(**{name: getattr(core.config, name) for name in shared})

@@ -45,13 +45,18 @@ class ThreadRunner:
     end of workers.
     """
 
-    def __init__(self, consumer: Consumer[Any, Any], options: HandlerOptions) -> None:
+    def __init__(
+        self,
+        consumer: Any,
+        options: HandlerOptions,
+        session: Callable[..., HandlerSession] = HandlerSession,
+    ) -> None:
         self._consumer = consumer
         self._core = consumer._core
         self._options = options
         self._changed = threading.Condition()
         self._jobs = Jobs(options.ordering, options.concurrency)
-        self._session = HandlerSession(self._core, self._jobs, self, self._changed, options)
+        self._session = session(self._core, self._jobs, self, self._changed, options)
         self._workers = 0
         self._idle_workers = 0
         self._failure: BaseException | None = None
@@ -155,7 +160,8 @@ class ThreadRunner:
         except Exception as error:
             if not self._options.recovers:
                 raise
-            return self._consumer._thread.call(recovery.recover(job, error))
+            again: float | None = self._consumer._thread.call(recovery.recover(job, error))
+            return again
         return None
 
     def _take(self, job: Job, returned: object) -> None:

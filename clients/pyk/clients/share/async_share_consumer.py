@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.config import ShareConsumerConfig
@@ -15,6 +15,9 @@ from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_core import ShareCore
 from pyk.clients.share.share_face import Committed, ShareConsumerFace
 from pyk.clients.share.share_reader import ShareReader
+
+if TYPE_CHECKING:
+    from pyk.clients.processing.retries import RetryPolicy
 
 
 class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
@@ -86,6 +89,40 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
         # From here to the end nothing is called: the handler of a signal would run after a call.
         self._reader.is_under_way = False
         return taken
+
+    async def process(
+        self,
+        handler: Callable[[ConsumerRecord[K, V]], object],
+        *,
+        concurrency: int = 16,
+        deadline: float | None = None,
+        retry: RetryPolicy | None = None,
+        dead_letter: str
+        | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
+        | None = None,
+    ) -> None:
+        """Call ``handler`` with each record, many side by side; acknowledge each by itself.
+
+        Returns once the consumer is closed; after :meth:`wakeup` once running handlers are done. At
+        most ``concurrency`` run at once, each in a task, in no order. The locks of records are
+        renewed until they are handled, where brokers can (Kafka 4.2). After ``deadline`` seconds a
+        handler is cancelled; in a thread it has to ask :func:`current_attempt`.
+
+        A record is accepted when its handler returns. A handler that fails is called again as
+        ``retry`` says. Then its record, as bytes, goes to ``dead_letter``, a topic or a callable
+        that gets record and error, and is rejected; without ``dead_letter`` it is released, and
+        delivered again as often as the group allows. So is one that cannot be deserialized.
+        """
+        from pyk.clients.processing.share_handlers import share_in_tasks
+
+        await share_in_tasks(
+            self,
+            handler,
+            concurrency=concurrency,
+            deadline=deadline,
+            retry=retry,
+            dead_letter=dead_letter,
+        )
 
     # -- what to read ------------------------------------------------------------------------------
 

@@ -42,6 +42,8 @@ class ShareConsumerFace(ReadingFace[K, V]):
     _core: ShareCore
     _buffer: ShareBuffer
     _reader: ShareReader
+    _handlers: object = None
+    """The handlers of :meth:`process`, while it runs."""
 
     def __init__(
         self,

@@ -58,6 +58,12 @@ class ShareFetcher:
         self.on_outcome: Callable[[CommitTicket, PendingAcknowledgements, Outcome], object]
         self.returns_renewed = config.is_explicit
         """Whether records whose lock was renewed are handed out again."""
+        self.is_paused = False
+        """Whether nothing is fetched for now."""
+        self.most_records = config.max_poll_records
+        """How many records one fetch asks for at most."""
+        self.longest_wait_ms = config.fetch_max_wait_ms
+        """How long a leader may wait for records."""
         self._client = client
         self._config = config
         self._buffer = buffer
@@ -166,6 +172,10 @@ class ShareFetcher:
         for pending in sent:
             self._to_leader(pending)
 
+    def send(self, ticket: CommitTicket, acquired: AcquiredRecords, some: Acknowledgements) -> None:
+        """Send acknowledgements that do not come from the application."""
+        self._to_leader(ticket.add(acquired, some, self._deadline()))
+
     def _to_leader(self, pending: PendingAcknowledgements) -> None:
         """Give acknowledgements to the leader that has the locks.
 
@@ -198,19 +208,20 @@ class ShareFetcher:
     def wish(self, leader: ShareLeader) -> FetchWish | None:
         """Return the fetch that is due at a leader now, None if there is none."""
         buffer, config, now = self._buffer, self._config, self._now()
-        if buffer.queue:
+        if buffer.queue or self.is_paused:
             return None
         if buffer.wanted and (buffer.is_waiting or now - self._asked_at < QUICK_SECONDS):
             if not config.limits_records:
-                return FetchWish(config.fetch_max_wait_ms, config.max_poll_records)
+                return FetchWish(self.longest_wait_ms, self.most_records)
             if self._has_turn(leader):
                 count = sum(bool(one.partitions) for one in self.leaders.values())
-                return FetchWish(config.fetch_max_wait_ms // max(1, count), buffer.wanted)
+                wanted = min(buffer.wanted, self.most_records)
+                return FetchWish(self.longest_wait_ms // max(1, count), wanted)
             return None
         may_prefetch = self._is_quick and not config.limits_records and not buffer.wanted
         if may_prefetch and leader.has_more and leader.prefetched_visit < self._visits:
             leader.prefetched_visit = self._visits
-            return FetchWish(0, config.max_poll_records)
+            return FetchWish(0, self.most_records)
         return None
 
     def _has_turn(self, leader: ShareLeader) -> bool:

@@ -55,6 +55,8 @@ class ShareReader(RecordReader):
     ) -> None:
         super().__init__()
         self.held: HeldRecords | None = HeldRecords(buffer.outbox) if is_explicit else None
+        self.leaves_to_handlers = False
+        """Whether handlers acknowledge what is handed out: neither the next poll nor a call."""
         self._is_explicit = is_explicit
         self._buffer = buffer
         self._now = now
@@ -220,6 +222,9 @@ class ShareReader(RecordReader):
         """Accept everything that the application got, or all that it has acknowledged."""
         self.go_back()
         held, outbox = self.held, self._buffer.outbox
+        if self.leaves_to_handlers:
+            self._handed.clear()
+            return
         if held is not None:
             self.hold_handed()
             held.send_decided()
@@ -228,6 +233,12 @@ class ShareReader(RecordReader):
         for part in self._handed:
             outbox.append((part.acquired, part.first, part.last, ACCEPT))
         self._handed.clear()
+
+    def take_handed(self) -> list[Part]:
+        """Return the parts of the last poll, which are the caller's to acknowledge."""
+        handed = self._handed.copy()
+        self._handed.clear()
+        return handed
 
     def hold_handed(self) -> None:
         """Hold what the last poll has handed out until it is acknowledged."""

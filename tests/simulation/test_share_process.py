@@ -1,0 +1,158 @@
+"""``process()`` of share consumers acknowledges each record by itself, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pyk.clients import RetryPolicy
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.share_cluster import ACCEPT, GAP, REJECT
+from support.share_consuming import share_cluster, share_consumer
+
+
+@asynccontextmanager
+async def processing(cluster: Any, handler: Any, **options: Any):
+    """Handle records until the block ends."""
+    names = ("concurrency", "deadline", "retry", "dead_letter")
+    given = {name: options.pop(name) for name in names if name in options}
+    async with share_consumer(cluster, **options) as consumer:
+        running = asyncio.create_task(consumer.process(handler, **given))
+        yield consumer
+        consumer.wakeup()
+        await running
+
+
+@virtual_time
+async def test_handlers_run_side_by_side_and_every_record_is_accepted():
+    async with share_cluster(partitions=2) as cluster:
+        for number in range(10):
+            cluster.produce(*[b"v"] * 10, partition=number % 2)
+        began = current_clock().now()
+
+        async def handle(record: Any) -> None:
+            await asyncio.sleep(1)
+
+        async with processing(cluster, handle, concurrency=50):
+            await eventually(lambda: cluster.outcomes(0) + cluster.outcomes(1) == [ACCEPT] * 100)
+
+        assert current_clock().now() - began < 15
+        assert set(cluster.final.values()) == {1}
+
+
+@virtual_time
+async def test_locks_are_renewed_while_a_handler_runs():
+    async with share_cluster(lock_seconds=3) as cluster:
+        cluster.produce(b"slow", b"quick")
+        calls: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.value)
+            await asyncio.sleep(20 if record.value == b"slow" else 0.1)
+
+        async with processing(cluster, handle):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT] * 2, timeout=60)
+
+        assert calls == [b"slow", b"quick"]
+
+
+@virtual_time
+async def test_a_record_whose_handler_fails_is_released_alone(caplog: Any):
+    async with share_cluster() as cluster:
+        cluster.produce(b"a", b"b", b"c")
+        counts: list[int] = []
+
+        def handle(record: Any) -> None:
+            if record.value == b"b":
+                counts.append(record.delivery_count)
+                if len(counts) < 3:
+                    raise ValueError("not now")
+
+        async with processing(cluster, handle):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT] * 3)
+
+        assert counts == [1, 2, 3]
+        assert "at offset 1, delivered 2 times; released for another delivery" in caplog.text
+
+
+@virtual_time
+async def test_a_record_that_fails_for_good_is_rejected_and_put_aside():
+    async with share_cluster() as cluster:
+        cluster.produce(b"1", b"{", b"3")
+        aside: list[Any] = []
+
+        async def handle(record: Any) -> None:
+            if record.value == 3:
+                raise ValueError("never")
+
+        options: dict[str, Any] = {
+            "retry": RetryPolicy(attempts=3, backoff=0.1),
+            "dead_letter": lambda record, error: aside.append((record.value, type(error).__name__)),
+            "value_deserializer": json.loads,
+        }
+        async with processing(cluster, handle, **options):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT, REJECT, REJECT])
+
+        assert sorted(aside) == [(b"3", "ValueError"), (b"{", "DeserializationError")]
+
+
+@virtual_time
+async def test_the_end_gives_back_what_is_not_handled():
+    async with share_cluster() as cluster:
+        cluster.produce(*[b"v"] * 10)
+        handled: list[int] = []
+
+        async def handle(record: Any) -> None:
+            handled.append(record.offset)
+            await asyncio.sleep(1)
+
+        async with processing(cluster, handle, concurrency=2) as consumer:
+            await eventually(lambda: len(handled) >= 4)
+            consumer.wakeup()
+            await eventually(lambda: not cluster.held())
+
+            assert cluster.outcomes().count(ACCEPT) == len(handled)
+
+
+@virtual_time
+async def test_offsets_without_records_do_not_stay_locked():
+    async with share_cluster() as cluster:
+        cluster.produce(b"a")
+        cluster.produce(b"b", gap=2)
+
+        async with processing(cluster, lambda record: None):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT, GAP, GAP, ACCEPT])
+
+
+@virtual_time
+async def test_no_more_is_acquired_than_handlers_can_begin_soon():
+    async with share_cluster() as cluster:
+        for _ in range(100):
+            cluster.produce(b"v")
+
+        async def handle(record: Any) -> None:
+            await asyncio.sleep(5)
+
+        async with processing(cluster, handle, concurrency=4, max_poll_records=500):
+            await asyncio.sleep(3)
+            assert len(cluster.held()) <= 16
+            await eventually(lambda: cluster.outcomes() == [ACCEPT] * 100, timeout=300)
+
+
+@virtual_time
+async def test_a_handler_that_takes_too_long_is_cancelled_and_its_record_released():
+    async with share_cluster() as cluster:
+        cluster.produce(b"a")
+        counts: list[int] = []
+
+        async def handle(record: Any) -> None:
+            counts.append(record.delivery_count)
+            if len(counts) == 1:
+                await asyncio.sleep(60)
+
+        async with processing(cluster, handle, deadline=2):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT])
+
+        assert counts == [1, 2]
