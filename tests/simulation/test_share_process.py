@@ -23,6 +23,7 @@ async def processing(cluster: Any, handler: Any, **options: Any):
         yield consumer
         consumer.wakeup()
         await running
+        assert consumer.stats().pending_acknowledgements == 0
 
 
 @virtual_time

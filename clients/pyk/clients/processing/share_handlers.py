@@ -282,6 +282,7 @@ class ShareHandlerSession:
                 await self._core.commits.commit(deadline)
             except KafkaError as error:
                 log.warning("Some records that were handled are delivered again: %s", error)
+            await fetcher.settled(deadline)
         await self.recovery.close()
 
     def cancel(self, jobs: Collection[Job]) -> None:

@@ -347,6 +347,11 @@ class ShareFetcher:
             log.info("Dropped records that node %d may not hold any more", leader.node_id)
         self.give_back(unwanted)
 
+    async def settled(self, deadline: float) -> None:
+        """Wait until the outcome of all acknowledgements is known, or for the deadline."""
+        for leader in list(self.leaders.values()):
+            await leader.settled(deadline)
+
     # -- how it stands -----------------------------------------------------------------------------
 
     def error_of(self, partition: TopicIdPartition) -> KafkaError | None:

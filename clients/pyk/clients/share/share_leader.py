@@ -7,6 +7,7 @@ without a session is asked for one first: the request that opens it takes no ack
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, Protocol
@@ -107,6 +108,8 @@ class ShareLeader:
         self._timeout_ms = timeout_ms
         self._now: Callable[[], float] = client.clock.now
         self._pending: list[PendingAcknowledgements] = []
+        self._settled = asyncio.Event()
+        self._settled.set()
         self._failures = self._empty = 0
         self._retry_at = 0.0
         self._wake = asyncio.Event()
@@ -119,6 +122,12 @@ class ShareLeader:
         """How many acknowledgements wait to be sent."""
         return sum(pending.acknowledgements.count for pending in self._pending)
 
+    async def settled(self, deadline: float) -> None:
+        """Wait until the outcome of all acknowledgements is known, or for the deadline."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                await self._settled.wait()
+
     def look(self) -> None:
         """Look at what is due: something has changed."""
         self._wake.set()
@@ -126,6 +135,7 @@ class ShareLeader:
     def acknowledge(self, some: Iterable[PendingAcknowledgements]) -> None:
         """Send acknowledgements soon."""
         self._pending += some
+        self._settled.clear()
         self._wake.set()
 
     # -- the loop ----------------------------------------------------------------------------------
@@ -161,8 +171,11 @@ class ShareLeader:
             return True
         due, self._pending = self._pending, []
         if wish is not None and self._can_ride(due):
-            return await self._fetch(wish, due, now)
-        await self._acknowledge(due)
+            await self._fetch(wish, due, now)
+        else:
+            await self._acknowledge(due)
+        if not self._pending:
+            self._settled.set()
         return True
 
     def _can_ride(self, due: Collection[PendingAcknowledgements]) -> bool:
@@ -356,6 +369,7 @@ class ShareLeader:
     def _settle_all(self, error: KafkaError) -> None:
         due, self._pending = self._pending, []
         self._settle(due, error)
+        self._settled.set()
 
     def _expire(self, now: float) -> None:
         late = [one for one in self._pending if one.deadline <= now]
@@ -367,6 +381,8 @@ class ShareLeader:
                 node_id=self.node_id,
             )
             self._settle(late, error)
+            if not self._pending:
+                self._settled.set()
 
     def _no_session(self) -> ShareSessionNotFoundError:
         return ShareSessionNotFoundError(
