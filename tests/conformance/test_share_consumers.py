@@ -1,4 +1,4 @@
-"""Share consumers beside Apache Kafka: what their acknowledgements come to there."""
+"""What the acknowledgements of share consumers come to, at our broker and at Apache Kafka."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pyk.clients import (
     TopicPartition,
 )
 from pyk.clients.errors import DeserializationError, InvalidRecordStateError, StateError
+from pyk.reference_broker import Cluster
 from support import apache_kafka
 from support.apache_kafka import ApacheKafkaCluster
 
@@ -32,7 +33,6 @@ CONFIG = {
     "group.share.record.lock.duration.ms": str(LOCK_SECONDS * 1000),
 }
 
-pytestmark = pytest.mark.conformance
 _numbers = itertools.count()
 
 
@@ -60,9 +60,16 @@ class Shared:
         return ShareConsumer(self.bootstrap, topics=[self.topic], group_id=self.group, **options)
 
 
-@pytest.fixture(scope="module")
-def bootstrap() -> Iterator[str]:
-    """Apache Kafka, where locks of records last for two seconds."""
+@pytest.fixture(
+    scope="module",
+    params=["reference", pytest.param("apache", marks=pytest.mark.conformance)],
+)
+def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A broker where locks of records last for two seconds."""
+    if request.param == "reference":
+        with Cluster(config=CONFIG) as cluster:
+            yield cluster.bootstrap
+        return
     if why := apache_kafka.missing():
         pytest.skip(why)
     with ApacheKafkaCluster(1, config=CONFIG) as kafka:
