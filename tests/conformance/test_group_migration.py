@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
 
+from pyk.clients import AsyncConsumer, AsyncProducer
 from pyk.protocol.errors import ErrorCode
 from support import apache_kafka
-from support.brokers import Kafka, RealKafka, ReferenceBroker
+from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
 from support.raw_groups import Coordinator, coordinator_of_group, error_of, told
 
 E = ErrorCode
@@ -366,3 +367,53 @@ async def test_each_policy_allows_its_directions(
         assert E(found.error_code) is E.GROUP_ID_NOT_FOUND
     else:
         assert {each.member_type for each in found.members} == {0}
+
+
+async def test_our_consumers_move_a_group_to_the_other_protocol_and_back(
+    kafka: Kafka, group: str
+) -> None:
+    topic = await asyncio.to_thread(make_topic, kafka, "moving", partitions=4)
+    found: list[bytes | None] = []
+    sent = 0
+
+    members: list[AsyncConsumer[bytes, bytes]] = []
+    leaving: set[AsyncConsumer[bytes, bytes]] = set()
+
+    async def member(protocol: Literal["classic", "consumer"]) -> None:
+        async with AsyncConsumer(
+            kafka.bootstrap,
+            topics=[topic],
+            group_id=group,
+            group_protocol=protocol,
+            auto_offset_reset="earliest",
+        ) as consumer:
+            members.append(consumer)
+            while consumer not in leaving:
+                found.extend([record.value for record in await consumer.poll(timeout=0.1)])
+
+    async with AsyncProducer(kafka.bootstrap) as producer, asyncio.TaskGroup() as tasks:
+        tasks.create_task(member("classic"))
+        await eventually(lambda: shares(members) == [4])
+        for protocol in ("classic", "consumer", "consumer", "classic"):
+            tasks.create_task(member(protocol))
+            await eventually(lambda: shares(members) == [2, 2])
+            for _ in range(40):
+                await producer.send(topic, b"%d" % sent, partition=sent % 4)
+                sent += 1
+            await producer.flush()
+            await eventually(lambda expected=sent: len(found) >= expected)
+            leaving.add(members.pop(0))
+            await eventually(lambda: shares(members) == [4])
+        leaving.update(members)
+
+    assert sorted(int(value or b"-1") for value in found) == list(range(sent))
+
+
+def shares(members: list[AsyncConsumer[bytes, bytes]]) -> list[int]:
+    return [len(consumer.assignment()) for consumer in members]
+
+
+async def eventually(is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not is_true():
+            await asyncio.sleep(0.05)
