@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
+import pytest
 import pytest_asyncio
 
 from pyk.protocol.errors import ErrorCode
@@ -28,6 +29,11 @@ from pyk.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestTopic,
 )
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
+from pyk.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from pyk.protocol.messages.list_groups import ListGroupsRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.offset_commit import (
@@ -47,6 +53,7 @@ from pyk.protocol.messages.offset_fetch import (
 )
 from pyk.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeRequest
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from support.broker_requests import coordinator_of, join, produce
 from support.brokers import Kafka, make_topic_of_node_0
 from support.raw_client import RawClient, batch
@@ -556,6 +563,93 @@ async def test_groups_are_deleted_with_their_offsets(coordinator: Coordinator) -
     assert await coordinator.delete() is E.GROUP_ID_NOT_FOUND
     (topic,) = (await coordinator.offsets(coordinator.topic, 0)).topics
     assert topic.partitions[0].start_offset == -1
+
+
+# -- configurations and the feature --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("session.timeout.ms", "50000", None),
+        ("session.timeout.ms", "44000", "greater than or equal to group.share.min."),
+        ("session.timeout.ms", "70000", "less than or equal to group.share.max."),
+        ("heartbeat.interval.ms", "4000", "greater than or equal to group.share.min."),
+        ("heartbeat.interval.ms", "20000", "less than or equal to group.share.max."),
+        ("assignment.interval.ms", "20000", "less than or equal to group.share.max."),
+        ("record.lock.duration.ms", "14000", "greater than or equal to group.share.min."),
+        ("record.lock.duration.ms", "70000", "less than or equal to group.share.max."),
+        ("delivery.count.limit", "11", "less than or equal to group.share.max."),
+        ("partition.max.record.locks", "5000", "less than or equal to group.share.max."),
+    ],
+)
+async def test_groups_stay_within_the_limits_of_the_broker(
+    coordinator: Coordinator, name: str, value: str, message: str | None
+) -> None:
+    expected = None if message is None else f"share.{name} must be {message}{name}"
+    code = E.NONE if message is None else E.INVALID_CONFIG
+
+    assert await configured(coordinator, f"share.{name}", value) == (code, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("auto.offset.reset", "earliest", E.NONE),
+        ("auto.offset.reset", "by_duration:PT1H", E.NONE),
+        ("auto.offset.reset", "by_duration:-PT1H", E.INVALID_CONFIG),
+        ("auto.offset.reset", "none", E.INVALID_CONFIG),
+        ("isolation.level", "read_committed", E.NONE),
+        ("isolation.level", "serializable", E.INVALID_CONFIG),
+        ("renew.acknowledge.enable", "false", E.NONE),
+        ("renew.acknowledge.enable", "no", E.INVALID_CONFIG),
+        ("delivery.count.limit", "1", E.INVALID_CONFIG),
+    ],
+)
+async def test_groups_have_configurations(
+    coordinator: Coordinator, name: str, value: str, code: E
+) -> None:
+    assert (await configured(coordinator, f"share.{name}", value))[0] is code
+
+
+async def configured(coordinator: Coordinator, name: str, value: str) -> tuple[E, str | None]:
+    """Set a configuration of the group; return how that went."""
+    group = AlterConfigsResource(
+        resource_type=32,
+        resource_name=coordinator.group,
+        configs=[AlterableConfig(name=name, value=value)],
+    )
+    request = IncrementalAlterConfigsRequest(resources=[group])
+    return error_of((await coordinator.client.ask(request, 1)).responses[0])
+
+
+async def test_without_the_feature_there_are_no_share_groups(coordinator: Coordinator) -> None:
+    await coordinator.has_offsets()
+    off, described = E.UNSUPPORTED_VERSION, "The version of API is not supported."
+    await set_feature(coordinator, 0)
+    try:
+        async with asyncio.timeout(20):
+            while (await coordinator.join("a")).error_code != off:
+                await asyncio.sleep(0.05)
+
+        assert error_of(await coordinator.join("a")) == (off, None)
+        assert error_of(await coordinator.describe()) == (off, None)
+        assert error_of(await coordinator.offsets(None)) == (off, None)
+        assert error_of(await coordinator.alter(coordinator.topic, p0=1)) == (off, described)
+        assert error_of(await coordinator.delete_offsets(coordinator.topic)) == (off, described)
+    finally:
+        await set_feature(coordinator, 1)
+    async with asyncio.timeout(20):
+        while (await coordinator.join("a")).error_code:
+            await asyncio.sleep(0.05)
+
+
+async def set_feature(coordinator: Coordinator, level: int) -> None:
+    update = FeatureUpdateKey(
+        feature="share.version", max_version_level=level, upgrade_type=1 if level else 2
+    )
+    request = UpdateFeaturesRequest(feature_updates=[update])
+    assert not (await coordinator.client.ask(request, 1)).error_code
 
 
 # -- restart -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.acl_matrix.admin_requests import OF_CONFIGS, OF_NEW_TOPICS, OF_SECURITY, OF_TOPICS
 from support.acl_matrix.old_requests import OLD
 from support.acl_matrix.requests import OF_GROUPS, OF_RECORDS, OF_TRANSACTIONS, Request
+from support.acl_matrix.share_requests import OF_SHARE_GROUPS
 
 
 def requests_of(user: str) -> dict[str, Request]:
@@ -16,6 +17,7 @@ def requests_of(user: str) -> dict[str, Request]:
 REQUESTS: dict[str, Request] = (
     OF_RECORDS
     | OF_GROUPS
+    | OF_SHARE_GROUPS
     | OF_TRANSACTIONS
     | OLD
     | OF_TOPICS

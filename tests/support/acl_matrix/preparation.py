@@ -44,6 +44,7 @@ NOT_READY = {5, 14, 15, 16, 19, 51}
 PAUSE = 0.02
 PATIENCE = 500
 SHARED_TOPICS = ("orders", "secrets", "public", "private")
+SHARE_KEY = "any:AAAAAAAAAAAAAAAAAAAABw:0"
 FIFTEEN_MINUTES_MS = 900_000
 ACLS_IN_A_REQUEST = 500
 
@@ -84,6 +85,8 @@ async def prepare(bootstrap: str, users: Mapping[str, list[Rule]]) -> Prepared:
         for key_type in (0, 1):  # Apache Kafka creates the topics of coordinators by that
             request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["any"])
             await _must(root, request, 4)
+        request = FindCoordinatorRequest(key_type=2, coordinator_keys=[SHARE_KEY])
+        await _must(root, request, 6)
         for group in ("readers", "strangers"):
             await _must(root, _commit(group), 9)
         for transactional_id in ("payer", "stranger", "payer-open"):

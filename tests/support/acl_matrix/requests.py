@@ -24,16 +24,6 @@ EXEMPT = {
     ApiKey.API_VERSIONS: "answered before a login",
     ApiKey.SASL_HANDSHAKE: "part of the login",
     ApiKey.SASL_AUTHENTICATE: "part of the login",
-    ApiKey.SHARE_GROUP_HEARTBEAT: "asked in tests/conformance/test_share_groups.py",
-    ApiKey.SHARE_GROUP_DESCRIBE: "asked in tests/conformance/test_share_groups.py",
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "asked in tests/conformance/test_share_groups.py",
-    ApiKey.ALTER_SHARE_GROUP_OFFSETS: "asked in tests/conformance/test_share_groups.py",
-    ApiKey.DELETE_SHARE_GROUP_OFFSETS: "asked in tests/conformance/test_share_groups.py",
-    ApiKey.INITIALIZE_SHARE_GROUP_STATE: "for brokers: tests/conformance/test_share_states.py",
-    ApiKey.READ_SHARE_GROUP_STATE: "for brokers, likewise",
-    ApiKey.WRITE_SHARE_GROUP_STATE: "for brokers, likewise",
-    ApiKey.DELETE_SHARE_GROUP_STATE: "for brokers, likewise",
-    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "for brokers, likewise",
 }
 """The APIs that are not in the matrix, and why."""
 
