@@ -1,0 +1,136 @@
+"""Share coordinators on a node that crashes: what was answered is kept, and old records go."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from pyk.protocol.messages.write_share_group_state import PartitionData, StateBatch
+from pyk.reference_broker.awaiting import value_of
+from pyk.reference_broker.controller.names import SHARE_GROUP_STATE_TOPIC
+from pyk.reference_broker.coordinator.shards import partition_for
+from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
+from pyk.reference_broker.handlers.share_groups import share_group_heartbeat
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import virtual_time
+from support.nodes import Node, running
+from support.running_brokers import context
+
+GROUP = "workers"
+
+
+def key_of(node: Node, partition: int = 0) -> SharePartitionKey:
+    return SharePartitionKey(GROUP, node.image.topics["orders"].topic_id, partition)
+
+
+async def write(node: Node, offset: int, partition: int = 0) -> Any:
+    """Acknowledge one record."""
+    batch = StateBatch(first_offset=offset, last_offset=offset, delivery_state=2, delivery_count=1)
+    change = PartitionData(state_epoch=1, leader_epoch=0, start_offset=-1, state_batches=[batch])
+    return await value_of(
+        node.broker.services.share_persister.write(key_of(node, partition), change)
+    )
+
+
+async def acknowledged(node: Node, partition: int = 0) -> list[tuple[int, int]]:
+    persister = node.broker.services.share_persister
+    found = await value_of(persister.read(key_of(node, partition), 0))
+    assert not found.error_code, found
+    return [(each.first_offset, each.last_offset) for each in found.state_batches]
+
+
+async def initialize(node: Node, partition: int = 0) -> None:
+    persister = node.broker.services.share_persister
+    result = await value_of(persister.initialize(key_of(node, partition), 1, 0))
+    assert not result.error_code, result
+
+
+@pytest.mark.parametrize("loses_unflushed", [False, True])
+@virtual_time
+async def test_what_was_written_is_there_after_a_crash(loses_unflushed: bool) -> None:
+    memory = MemoryFileSystem()
+    config = {"flush_messages": "1"} if loses_unflushed else {}
+    async with running(memory, **config) as node:
+        await node.create("orders", 2)
+        await initialize(node)
+        for offset in (0, 1, 2, 7):
+            assert not (await write(node, offset)).error_code
+        memory.crash(loses_unflushed=loses_unflushed)
+
+    async with running(memory, **config) as again:
+        assert await acknowledged(again) == [(0, 2), (7, 7)]
+
+
+@virtual_time
+async def test_records_that_snapshots_replace_are_removed_from_the_log_and_not_missed() -> None:
+    memory = MemoryFileSystem()
+    config = {
+        "share_coordinator_snapshot_update_records_per_snapshot": "3",
+        "share_coordinator_state_topic_prune_interval_ms": "1000",
+        "share_coordinator_state_topic_num_partitions": "1",
+    }
+    async with running(memory, **config) as node:
+        await node.create("orders", 1)
+        await initialize(node)
+        for offset in range(10):
+            await write(node, offset)
+        await asyncio.sleep(1.5)
+        log = node.partition(SHARE_GROUP_STATE_TOPIC).log
+        assert log.log_start_offset == 8  # the last of three snapshots
+        await node.broker.stop()
+
+    async with running(memory, **config) as again:
+        assert await acknowledged(again) == [(0, 9)]
+
+
+@virtual_time
+async def test_many_share_partitions_of_many_shards_are_asked_at_once() -> None:
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 12)
+        await asyncio.gather(*(initialize(node, number) for number in range(12)))
+
+        await asyncio.gather(*(write(node, number, number) for number in range(12)))
+
+        found = [await acknowledged(node, number) for number in range(12)]
+        assert found == [[(number, number)] for number in range(12)]
+        shards = {partition_for(str(key_of(node, number)), 2) for number in range(12)}
+        assert shards == {0, 1}
+
+
+async def beat(node: Node, epoch: int) -> Any:
+    names = ["orders"] if epoch == 0 else None
+    request = ShareGroupHeartbeatRequest(
+        group_id=GROUP, member_id="a", member_epoch=epoch, subscribed_topic_names=names
+    )
+    result = share_group_heartbeat(node.broker.services, request, context(1))
+    return await value_of(result)  # type: ignore[arg-type]
+
+
+async def assigned(node: Node, epoch: int) -> list[int]:
+    """Send heartbeats until the member has partitions."""
+    async with asyncio.timeout(120):
+        while True:
+            answer = await beat(node, epoch)
+            assert not answer.error_code, answer
+            epoch = answer.member_epoch
+            if answer.assignment is not None and answer.assignment.topic_partitions:
+                return sorted(answer.assignment.topic_partitions[0].partitions)
+            await asyncio.sleep(1)
+
+
+@virtual_time
+async def test_a_member_gets_its_partitions_whenever_the_node_crashes() -> None:
+    for seconds in (0.0, 0.001, 0.01, 0.1, 1.0):
+        memory = MemoryFileSystem()
+        async with running(memory) as node:
+            await node.create("orders", 3)
+            await node.create_groups_topic()
+            epoch = (await beat(node, 0)).member_epoch
+            await asyncio.sleep(seconds)
+            memory.crash(loses_unflushed=False)
+
+        async with running(memory) as again:
+            assert await assigned(again, epoch) == [0, 1, 2], seconds
