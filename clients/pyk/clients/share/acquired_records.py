@@ -102,7 +102,7 @@ class AcquiredRecords:
         if self.renewed:
             self._restore_renewed()
         while True:
-            part = self._parts[-1] if self._parts else self._read()
+            part = self._parts[len(self._parts) - 1] if self._parts else self._read()
             if part is None:
                 return None
             if part.locked_until <= now:
@@ -120,7 +120,7 @@ class AcquiredRecords:
             return taken
 
     def _drop(self, part: Part) -> None:
-        if self._parts and self._parts[-1] is part:
+        if self._parts and self._parts[len(self._parts) - 1] is part:
             self._parts.pop()
 
     def _read(self) -> Part | None:
