@@ -13,8 +13,11 @@ from pyk.protocol.messages.consumer_protocol import (
     TopicPartition,
 )
 from pyk.protocol.persisted import decode_versioned, encode_versioned
+from pyk.reference_broker.coordinator.group.consumer.classic_metadata import must_join_again
+from pyk.reference_broker.coordinator.group.consumer.member import MemberState
 from pyk.reference_broker.coordinator.group.consumer.migration import MigrationPolicy
 from pyk.reference_broker.coordinator.group.downgrade import Downgrade
+from pyk.runtime import slotted
 from support.consumer_members import ConsumerGroups, configured, error_of
 from support.groups import GROUP, offset
 
@@ -431,3 +434,72 @@ def test_downgrades_are_decided_by_who_stays(groups: ConsumerGroups) -> None:
     }
 
     assert due == {("x",): False, ("x", "y"): True, (a,): False, ("x", "y", a): False}
+
+
+def test_a_classic_member_in_the_place_of_one_of_several_others_turns_nothing_back(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", "orders", instance_id="one")
+    groups.join_as("y", "orders")
+
+    groups.join(instance="one")
+
+    assert groups.group.epoch == 3
+    assert sorted(member.is_classic for member in groups.group.members.values()) == [False, True]
+
+
+def test_a_classic_member_in_the_place_of_a_static_one_drops_its_pattern(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", subscribed_topic_regex="ord.*", instance_id="one")
+    groups.join_as("y", "orders")
+    assert list(groups.group.patterns) == ["ord.*"]
+
+    back = groups.join(instance="one").response.member_id
+
+    assert groups.group.members[back].pattern == ""
+    assert groups.group.patterns == {}
+
+
+def test_a_classic_member_that_has_to_give_up_joins_again_also_in_its_epoch(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", "orders")
+    a, _ = groups.join_dynamic()
+    member = groups.group.members[a]
+
+    needs = {
+        state: must_join_again(groups.group, slotted.evolve(member, state=state))
+        for state in MemberState
+    }
+
+    assert member.epoch == groups.group.assignment_epoch
+    assert needs == {
+        MemberState.STABLE: False,
+        MemberState.UNREVOKED_PARTITIONS: True,
+        MemberState.UNRELEASED_PARTITIONS: False,
+    }
+
+
+def test_a_static_member_that_is_back_may_commit_whatever_it_had_before(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", "orders", instance_id="one")
+
+    groups.leave_as("x", -2, instance_id="one")
+
+    (epochs,) = groups.group.members["x"].assigned.values()
+    assert epochs == dict.fromkeys(range(4), 0)
+
+
+def test_a_classic_member_that_goes_on_with_heartbeats_has_to_give_up_in_time(
+    groups: ConsumerGroups,
+) -> None:
+    generation, (a,) = stable(groups, 1)
+    groups.join_as("x", "orders")
+    rejoin(groups, a, [0, 1, 2, 3])
+    before = groups.deadlines
+
+    groups.beat(a, generation, {"orders": [0, 1, 2, 3]})
+
+    assert groups.deadlines == before + 1
