@@ -60,8 +60,8 @@ class ShareMember:
             version=VERSION, client_id="test", client_host="/memory", **more
         )
 
-    def send(self, **fields: Any) -> Any:
-        """Send a ShareFetch and return the result of the handler."""
+    def request(self, **fields: Any) -> ShareFetchRequest:
+        """Return the ShareFetch with these fields."""
         asked = {
             "group_id": GROUP,
             "member_id": self.member_id,
@@ -73,8 +73,13 @@ class ShareMember:
             "batch_size": 500,
             **fields,
         }
-        self.epoch = asked["share_session_epoch"] + 1
-        return share_fetch(self.broker.services, ShareFetchRequest(**asked), self.context)
+        return ShareFetchRequest(**asked)
+
+    def send(self, **fields: Any) -> Any:
+        """Send a ShareFetch and return the result of the handler."""
+        request = self.request(**fields)
+        self.epoch = request.share_session_epoch + 1
+        return share_fetch(self.broker.services, request, self.context)
 
     def topics(self, *numbers: int, said: list[Said] | None = None) -> list[FetchTopic]:
         batches = [
@@ -102,8 +107,10 @@ class ShareMember:
     def forget(self, *numbers: int) -> list[ForgottenTopic]:
         return [ForgottenTopic(topic_id=topic_id_of(self.broker), partitions=list(numbers))]
 
-    async def acknowledge(self, *said: Said, number: int = 0, **fields: Any) -> Any:
-        """Send a ShareAcknowledge and return the response."""
+    def acknowledgement(
+        self, *said: Said, number: int = 0, **fields: Any
+    ) -> ShareAcknowledgeRequest:
+        """Return the ShareAcknowledge with these fields."""
         batches = [
             SaidBatch(first_offset=first, last_offset=last, acknowledge_types=types)
             for first, last, types in said
@@ -124,8 +131,12 @@ class ShareMember:
             ],
             **fields,
         }
-        self.epoch = asked["share_session_epoch"] + 1
-        request = ShareAcknowledgeRequest(**asked)
+        return ShareAcknowledgeRequest(**asked)
+
+    async def acknowledge(self, *said: Said, number: int = 0, **fields: Any) -> Any:
+        """Send a ShareAcknowledge and return the response."""
+        request = self.acknowledgement(*said, number=number, **fields)
+        self.epoch = request.share_session_epoch + 1
         return await answered(share_acknowledge(self.broker.services, request, self.context))
 
 

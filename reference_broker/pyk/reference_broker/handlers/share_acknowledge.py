@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from pyk.protocol.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
     PartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -54,5 +55,5 @@ def _response(
         acquisition_lock_timeout_ms=services.share.settings_of(group_id).lock_duration_ms,
         responses=list(topics.values()),
     )
-    tell_leaders(services, context, response)
+    tell_leaders(services, context, response, LeaderIdAndEpoch)
     return response

@@ -15,6 +15,7 @@ from uuid import UUID
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_fetch import AcquiredRecords as ToldRecords
 from pyk.protocol.messages.share_fetch import (
+    LeaderIdAndEpoch,
     PartitionData,
     ShareFetchableTopicResponse,
     ShareFetchRequest,
@@ -205,7 +206,7 @@ class _Answer:
             self._fill(response)
         else:
             self._give_back()
-        tell_leaders(self._services, self._context, response)
+        tell_leaders(self._services, self._context, response, LeaderIdAndEpoch)
         self.response.complete(response)
 
     def _is_within_quota(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -143,7 +143,12 @@ def _read(request: Any, version: int, batches: Iterable[Any]) -> list[Acknowledg
 # -- leaders ---------------------------------------------------------------------------------------
 
 
-def tell_leaders(services: ShareServices, context: RequestContext, response: Any) -> None:
+def tell_leaders(
+    services: ShareServices,
+    context: RequestContext,
+    response: Any,
+    leader_class: Callable[..., Any],
+) -> None:
     """Tell the client who leads the partitions that this broker does not lead (KIP-951)."""
     image = services.image
     endpoint_class = element_class(response, "node_endpoints")
@@ -156,8 +161,9 @@ def tell_leaders(services: ShareServices, context: RequestContext, response: Any
             found = known.partitions.get(partition.partition_index)
             if found is None:
                 continue
-            partition.current_leader.leader_id = found.leader
-            partition.current_leader.leader_epoch = found.leader_epoch
+            partition.current_leader = leader_class(
+                leader_id=found.leader, leader_epoch=found.leader_epoch
+            )
             node = image.brokers.get(found.leader)
             address = None if node is None else context.address_of(node)
             if node is not None and address is not None and found.leader not in told:

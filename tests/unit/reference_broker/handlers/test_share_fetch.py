@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
+import pytest
+
+from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.broker import Broker
+from pyk.reference_broker.controller.image import GROUP_RESOURCE
+from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
 from pyk.reference_broker.deferred import Deferred
 from pyk.runtime.virtual_time import virtual_time
-from support.logs import batch
+from support.authorized_broker import authorized_broker
+from support.logs import batch, transactional_batch
 from support.running_brokers import TOPIC, running_broker
 from support.share_groups import (
+    GROUP,
     ShareMember,
     acknowledge_code,
     acquired,
     code,
     initialize,
     offsets,
+    topic_id_of,
 )
 
 E = ErrorCode
@@ -183,3 +194,191 @@ async def test_an_abandoned_fetch_acquires_nothing() -> None:
         fill(broker, 3)
 
         assert acquired(await ShareMember(broker, "b").fetch(max_wait_ms=1000)) == [(0, 2, 1)]
+
+
+# -- who may, and how much -------------------------------------------------------------------------
+
+GROUP_READ = (AclOperation.READ, ResourceType.GROUP, GROUP)
+TOPIC_READ = (AclOperation.READ, ResourceType.TOPIC, TOPIC)
+
+
+@virtual_time
+async def test_a_member_needs_to_read_the_group_and_the_topic() -> None:
+    async with authorized_broker() as guarded:
+        broker = guarded.broker
+        await initialize(broker)
+        fill(broker, 3)
+        member = ShareMember(broker)
+        fetch_request = member.request(topics=member.topics(0), max_wait_ms=1000)
+
+        assert code(await guarded.ask(fetch_request)) == E.GROUP_AUTHORIZATION_FAILED
+        guarded.allow(GROUP_READ)
+        assert code(await guarded.ask(fetch_request)) == E.TOPIC_AUTHORIZATION_FAILED
+        said = member.acknowledgement((0, 2, [ACCEPT]), share_session_epoch=1)
+        assert code(await guarded.ask(said)) == E.TOPIC_AUTHORIZATION_FAILED
+        guarded.disallow(GROUP_READ)
+        assert code(await guarded.ask(said)) == E.GROUP_AUTHORIZATION_FAILED
+
+        guarded.allow(GROUP_READ, TOPIC_READ)
+        assert acquired(await guarded.ask(fetch_request)) == [(0, 2, 1)]
+        assert code(await guarded.ask(said)) == E.NONE
+
+
+@virtual_time
+async def test_records_that_a_quota_holds_back_are_given_back() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        usage = Usage(throttle_ms=500)
+        throttled = await ShareMember(broker, "a", usage=usage).fetch(max_wait_ms=1000)
+
+        assert throttled.responses == []
+        assert acquired(await ShareMember(broker, "b").fetch(max_wait_ms=1000)) == [(0, 2, 1)]
+
+
+class Usage:
+    """A quota that is used up."""
+
+    largest_fetch = None
+
+    def __init__(self, throttle_ms: int) -> None:
+        self._throttle_ms = throttle_ms
+
+    def fetched(self, _: int) -> int:
+        return self._throttle_ms
+
+
+@virtual_time
+async def test_too_many_sessions_are_refused_late() -> None:
+    async with running_broker(group_share_max_share_sessions=1) as broker:
+        await initialize(broker)
+        await ShareMember(broker, "a").fetch(max_wait_ms=1000)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+
+        refused = await ShareMember(broker, "b").fetch(max_wait_ms=2000)
+
+        assert code(refused) == E.SHARE_SESSION_LIMIT_REACHED
+        assert loop.time() - begun == pytest.approx(2, abs=0.1)
+
+
+# -- what happens to the partition -----------------------------------------------------------------
+
+
+@virtual_time
+async def test_committed_reads_pass_over_aborted_records() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        broker.image.configs[GROUP_RESOURCE, GROUP] = {"share.isolation.level": "read_committed"}
+        partition = broker.services.replicas.get(TOPIC, 0)
+        partition.append(transactional_batch(b"a", b"b"))
+        partition.append(batch(b"c"))
+        member = ShareMember(broker)
+        assert acquired(await member.fetch(max_wait_ms=1000)) == []
+
+        partition.end_transaction(7, 0, 0, commit=False)
+
+        got = await member.fetch(max_wait_ms=1000)
+        assert acquired(got) == [(2, 3, 1)]
+        await member.acknowledge((2, 3, [ACCEPT, 0]))
+        led = broker.services.share.find(GROUP, topic_id_of(broker), 0)
+        assert led is not None
+        assert led.state is not None
+        assert led.state.start_offset == 4
+
+
+@virtual_time
+async def test_records_that_were_deleted_are_passed_over() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 5, 5)
+        member = ShareMember(broker)
+
+        broker.services.replicas.get(TOPIC, 0).delete_records(7)
+
+        await member.fetch(max_wait_ms=1000)
+        assert acquired(await member.fetch(max_wait_ms=1000)) == [(7, 9, 1)]
+
+
+@virtual_time
+async def test_a_partition_that_is_led_elsewhere_tells_by_whom() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 5)
+        member = ShareMember(broker)
+        waiting = asyncio.ensure_future(ShareMember(broker, "b").fetch(1, max_wait_ms=60_000))
+        await member.fetch(max_wait_ms=1000)
+
+        broker.services.replicas.get(TOPIC, 0).resign(9, 5)
+
+        moved = await member.fetch(0, max_wait_ms=60_000)
+        assert code(moved) == E.NOT_LEADER_OR_FOLLOWER
+        leader = broker.services.image.topics[TOPIC].partitions[0]
+        told = moved.responses[0].partitions[0].current_leader
+        assert (told.leader_id, told.leader_epoch) == (leader.leader, leader.leader_epoch)
+        assert [each.node_id for each in moved.node_endpoints] == [leader.leader]
+        assert broker.services.share.find(GROUP, topic_id_of(broker), 0) is None
+        assert code(await waiting) == E.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@virtual_time
+async def test_a_topic_that_is_deleted_answers_those_that_wait() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        waiting = asyncio.ensure_future(ShareMember(broker).fetch(max_wait_ms=60_000))
+        await asyncio.sleep(1)
+
+        state = DeleteTopicState(name=TOPIC)
+        await value_of(broker.services.controller.send(DeleteTopicsRequest(topics=[state])))
+
+        assert code(await asyncio.wait_for(waiting, 10)) == E.UNKNOWN_TOPIC_OR_PARTITION
+        assert broker.services.share._partitions == {}
+
+
+@virtual_time
+async def test_what_cannot_be_stored_is_not_acknowledged() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        member = ShareMember(broker)
+        await member.fetch(max_wait_ms=1000)
+        key = SharePartitionKey(GROUP, topic_id_of(broker), 0)
+
+        # Someone has given the group other offsets meanwhile.
+        await value_of(broker.services.share.persister.initialize(key, 2, 1))
+
+        refused = await member.acknowledge((0, 2, [ACCEPT]))
+        assert code(refused) == E.NOT_LEADER_OR_FOLLOWER
+        assert acquired(await member.fetch(max_wait_ms=1000)) == [(1, 2, 1)]
+
+
+@virtual_time
+async def test_a_group_whose_connection_is_lost_is_forgotten() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        connection = Connection()
+        await ShareMember(broker, connection=connection).fetch(max_wait_ms=1000)
+
+        connection.lose()
+        await asyncio.sleep(1)
+
+        assert broker.services.share._partitions == {}
+        assert len(broker.services.share.sessions) == 0
+        assert acquired(await ShareMember(broker, "b").fetch(max_wait_ms=1000)) == [(0, 2, 2)]
+
+
+class Connection:
+    """A connection that may be lost."""
+
+    connection_id = 5
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[], object]] = []
+
+    def when_lost(self, listener: Callable[[], object]) -> None:
+        self._listeners.append(listener)
+
+    def lose(self) -> None:
+        for listener in self._listeners:
+            listener()
