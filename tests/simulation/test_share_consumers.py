@@ -520,16 +520,43 @@ async def test_a_broker_without_share_groups_is_one_clear_error():
 
 
 @virtual_time
+async def test_a_leader_without_share_fetches_is_an_error_of_polls():
+    async with share_cluster() as cluster:
+        del cluster.versions[ApiKey.SHARE_FETCH]
+        async with share_consumer(cluster) as consumer:
+            with pytest.raises(UnsupportedVersionError):
+                await consumer.poll(5)
+
+
+@virtual_time
+async def test_a_partition_without_leader_and_a_refusal_show_in_health():
+    async with share_cluster(partitions=2) as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+        assert consumer.health().is_healthy
+        cluster.topic.leaders[1] = -1
+        consumer._core.client.metadata_keeper.request_update()
+        await asyncio.sleep(2)
+
+        assert consumer.health().problems == ("orders-1 has no known leader",)
+        assert consumer.health().group_state == "stable"
+
+
+@virtual_time
 async def test_renewal_needs_a_broker_that_knows_it_and_loses_nothing_else():
     async with share_cluster() as cluster:
         cluster.versions[ApiKey.SHARE_ACKNOWLEDGE] = VersionRange(1, 1)
         async with share_consumer(cluster, **EXPLICIT) as consumer:
             cluster.produce(b"a")
-            (record,) = await consumer.poll(5)
-            consumer.acknowledge(record, AcknowledgeType.RENEW)
+            cluster.produce(b"b")
+            renewed, accepted = await consumer.poll(5)
+            consumer.acknowledge(accepted)
+            consumer.commit_async()
+            consumer.acknowledge(renewed, AcknowledgeType.RENEW)
 
             with pytest.raises(UnsupportedVersionError):
                 await consumer.commit()
+            await eventually(lambda: cluster.outcomes() == [None, ACCEPT])
 
 
 @virtual_time

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 from pyk.clients import (
+    AcknowledgeType,
     Admin,
     AsyncAdmin,
     AsyncConsumer,
+    AsyncShareConsumer,
     ConfigResource,
     Consumer,
     ConsumerRecord,
@@ -16,6 +18,7 @@ from pyk.clients import (
     OffsetAndMetadata,
     OffsetSpec,
     Producer,
+    ShareConsumer,
     StringDeserializer,
     StringSerializer,
     TopicAlreadyExistsError,
@@ -81,6 +84,28 @@ async def consume_async() -> None:
         await consumer.seek(TopicPartition("orders", 0), 5)
 
 
+def share(key: str) -> int | None:
+    with ShareConsumer[str, int]("localhost:9092", topics=[key], group_id="group") as consumer:
+        for record in consumer.poll(0.5, max_records=10):
+            consumer.acknowledge(record, AcknowledgeType.REJECT)
+            consumer.acknowledge(record, 3)  # wrong
+            print(record.delivery_count + 1, record.value + 1, record.key.upper())
+        consumer.acknowledge_offset(("orders", 0), 5)
+        for partition, ranges in consumer.commit().items():
+            print(partition.topic, [offset + 1 for offsets in ranges for offset in offsets])
+        consumer.process(lambda record: print(record.value + 1), concurrency=4)
+        consumer.process("handler")  # wrong
+        return consumer.acquisition_lock_timeout_ms()
+
+
+async def share_async() -> None:
+    async with AsyncShareConsumer("localhost:9092", topics=["orders"], group_id="g") as consumer:
+        async for record in consumer:
+            print(record.offset + 1)
+            await consumer.commit()
+        consumer.commit().items()  # wrong
+
+
 def annotate(record: ConsumerRecord[str, int]) -> int:
     return record.value
 
@@ -97,3 +122,6 @@ Producer("localhost:9092", compression_type="brotli")  # wrong
 Producer("localhost:9092", group_id="group")  # wrong
 Consumer("localhost:9092", group_id="group", auto_offset_reset="earliest")
 Consumer("localhost:9092", group_id="group", check_crcs=False)  # wrong
+ShareConsumer("localhost:9092", group_id="group", share_acknowledgement_mode="explicit")
+ShareConsumer("localhost:9092", group_id="group", share_acknowledgement_mode="auto")  # wrong
+ShareConsumer("localhost:9092", group_id="group", auto_offset_reset="earliest")  # wrong

@@ -232,5 +232,16 @@ class AcquiredRecords:
         return left
 
 
+def disjoint(ranges: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return the ranges of a response in order, each offset in one of them only."""
+    following, kept = 0, []
+    for first, last, delivery_count in sorted(ranges):
+        begin = max(first, following)
+        if begin <= last:
+            kept.append((begin, last, delivery_count))
+            following = last + 1
+    return kept
+
+
 Outgoing = tuple[AcquiredRecords, int, int, int]
 """What was acquired, the first and the last offset that are acknowledged, and how."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from uuid import UUID
 
 from pyk.clients.config import ShareConsumerConfig
 from pyk.clients.consumer.buffer.read_buffer import EVENT
@@ -19,7 +20,7 @@ from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, ShareSessionNotFoundError, error_for
 from pyk.clients.share.acknowledge_type import AcknowledgeType
 from pyk.clients.share.acknowledgements import RENEW, Acknowledgements
-from pyk.clients.share.acquired_records import AcquiredRecords
+from pyk.clients.share.acquired_records import AcquiredRecords, disjoint
 from pyk.clients.share.commit_ticket import (
     CommitTicket,
     Outcome,
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 QUICK_SECONDS = 1.0
 # Seconds until an error that needs a change, such as an ACL, is raised again.
 ERROR_INTERVAL = 1.0
+# An offset that no record can have.
+LAST_OFFSET = 2**63 - 1
 
 
 class ShareFetcher:
@@ -79,6 +82,8 @@ class ShareFetcher:
         self._visited_at = self._asked_at = float("-inf")
         self._is_quick = False
         self._told_at: dict[object, float] = {}
+        self._names: dict[UUID, str] = {}
+        """The names of all topics that were assigned: a response may be about a former one."""
         self._partition_errors: dict[TopicPartition, KafkaError] = {}
 
     # -- what the consumer tells -------------------------------------------------------------------
@@ -86,6 +91,7 @@ class ShareFetcher:
     def assign(self, owned: Owned) -> None:
         """Fetch these partitions and no others; give back what is buffered of others."""
         self.assigned = owned
+        self._names.update({one.topic_id: one.topic for one in owned})
         self._buffer.partitions.clear()
         self._buffer.partitions.update({one.topic_partition: one for one in owned})
         self._partition_errors.clear()
@@ -235,10 +241,11 @@ class ShareFetcher:
         """Take the records and the errors of a response; return whether it brought records."""
         if response.error_code:
             return False
-        seconds = response.acquisition_lock_timeout_ms / 1000
+        seconds = float("inf")
         if response.acquisition_lock_timeout_ms > 0:
             self.lock_timeout_ms = response.acquisition_lock_timeout_ms
-        names = {one.topic_id: one.topic for one in leader.partitions}
+            seconds = self.lock_timeout_ms / 1000
+        names = self._names
         leaders: dict[TopicPartition, tuple[int, int]] = {}
         has_records = False
         for topic in response.responses:
@@ -266,14 +273,15 @@ class ShareFetcher:
         data: PartitionData,
         locked_until: float,
     ) -> bool:
-        ranges = [
-            (one.first_offset, one.last_offset, one.delivery_count)
-            for one in data.acquired_records
-            if 0 <= one.first_offset <= one.last_offset
-        ]
+        ranges = disjoint(
+            [
+                (one.first_offset, one.last_offset, one.delivery_count)
+                for one in data.acquired_records
+                if one.last_offset < LAST_OFFSET
+            ]
+        )
         if not ranges:
             return False
-        ranges.sort()
         records = FetchedRecords(
             partition.topic,
             partition.number,
@@ -322,7 +330,7 @@ class ShareFetcher:
         """Take the lock timeout and the leaders that came with a response."""
         if response.acquisition_lock_timeout_ms > 0:
             self.lock_timeout_ms = response.acquisition_lock_timeout_ms
-        names = {one.topic_id: one.topic for one in self.assigned}
+        names = self._names
         leaders = {
             TopicPartition(names[topic.topic_id], one.partition_index): (
                 one.current_leader.leader_id,

@@ -268,8 +268,7 @@ class ShareLeader:
                 lane=LANE,
             )
         except UnsupportedVersionError as error:
-            self._settle(due, error)
-            self._back_off(error)
+            self._unsupported(due, error)
         except KafkaError as error:
             log.info("Share session with node %d is in doubt: %s", self.node_id, error)
             self._session.reset()
@@ -287,6 +286,18 @@ class ShareLeader:
         finally:
             self._idle.set()
         return None
+
+    def _unsupported(
+        self, due: list[PendingAcknowledgements], error: UnsupportedVersionError
+    ) -> None:
+        """Take that the leader does not have a request: only renewal, or share groups as such."""
+        renewals = [one for one in due if one.acknowledgements.has_renewals]
+        self._settle(renewals or due, error)
+        if renewals:
+            self._pending = [*(one for one in due if one not in renewals), *self._pending]
+        else:
+            self._back_off(error)
+            self._owner.lost(self, error)
 
     def _back_off(self, error: KafkaError) -> None:
         self.error = error

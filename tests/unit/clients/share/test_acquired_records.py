@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.share.acquired_records import Part
+from pyk.clients.share.acquired_records import Part, disjoint
 from pyk.protocol.records import CorruptRecordError
 from pyk.protocol.records.record import owner_of
 from support.acquired import LOCKED_UNTIL, acquired_records, parts_of
@@ -131,3 +131,10 @@ def test_a_batch_that_cannot_be_read_raises_each_time() -> None:
         with pytest.raises(CorruptRecordError):
             acquired.next_part(10, 0.0)
     assert acquired.give_up() == [(1, 1)]
+
+
+def test_ranges_of_a_response_that_overlap_are_told_apart() -> None:
+    assert disjoint([(5, 9, 1), (0, 6, 2), (3, 4, 1), (8, 7, 1), (-3, -1, 1)]) == [
+        (0, 6, 2),
+        (7, 9, 1),
+    ]

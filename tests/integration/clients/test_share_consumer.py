@@ -1,0 +1,165 @@
+"""The blocking share consumer beside a broker in a thread of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pyk.clients import (
+    AcknowledgeType,
+    Admin,
+    AlterConfig,
+    ConfigResource,
+    ConfigResourceType,
+    Producer,
+    ShareConsumer,
+    errors,
+)
+from pyk.reference_broker import Cluster
+from support.real_time import eventually
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def topic(cluster: Cluster) -> str:
+    """A topic with three records, which a group of its name reads from the beginning."""
+    name = f"share-{next(_numbers)}"
+    cluster.create_topic(name)
+    group = ConfigResource(ConfigResourceType.GROUP, name)
+    with Admin(cluster.bootstrap) as admin:
+        admin.incremental_alter_configs(
+            {group: [AlterConfig("share.auto.offset.reset", "earliest")]}
+        )
+    with Producer(cluster.bootstrap) as producer:
+        for value in (b"a", b"b", b"c"):
+            producer.send(name, value)
+    return name
+
+
+def reader(cluster: Cluster, topic: str, **options: Any) -> ShareConsumer[Any, Any]:
+    return ShareConsumer(cluster.bootstrap, topics=[topic], group_id=topic, **options)
+
+
+def values(consumer: ShareConsumer[Any, Any], count: int) -> list[Any]:
+    found: list[Any] = []
+    while len(found) < count:
+        found += [record.value for record in consumer.poll(5)]
+    return found
+
+
+def test_a_properties_file_of_java_configures_it(cluster, topic, tmp_path):
+    path = tmp_path / "share.properties"
+    path.write_text(
+        f"bootstrap.servers={cluster.bootstrap}\ngroup.id={topic}\n"
+        "share.acknowledgement.mode=explicit\nmax.poll.records=2\n"
+    )
+
+    with ShareConsumer.from_properties(path, topics=[topic]) as consumer:
+        for record in consumer.poll(10):
+            consumer.acknowledge(record)
+        assert consumer.commit()
+
+
+def test_iteration_and_polls_go_together(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        first = next(iter(consumer))
+        assert first.value == b"a"
+        assert values(consumer, 2) == [b"b", b"c"]
+        assert consumer.subscription() == {topic}
+
+
+def test_another_thread_wakes_it_up_and_may_not_read(cluster, topic):
+    refused: list[BaseException] = []
+    with reader(cluster, topic) as consumer:
+        values(consumer, 3)
+
+        def intrude() -> None:
+            try:
+                eventually(lambda: consumer._user is not None)
+                consumer.poll(1)
+            except errors.ConcurrentUseError as error:
+                refused.append(error)
+            consumer.wakeup()
+
+        thread = threading.Thread(target=intrude)
+        thread.start()
+        with pytest.raises(errors.WakeupError):
+            consumer.poll(None)
+        thread.join()
+
+    assert len(refused) == 1
+
+
+def test_an_interrupted_poll_loses_nothing(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        consumer.start()
+        limits = consumer._core.limits
+        eventually(lambda: consumer._core.buffer.queue or consumer.poll(0.1, max_records=1))
+        consumer.commit()
+        spans, _ = consumer._take(1, limits.poll_deadline(5))
+        assert spans  # and the handler of a signal raises before poll returns
+        again = [record.value for record in consumer.poll(5)]
+
+    assert again == [b"b", b"c"]
+
+
+def test_a_forked_child_is_told_and_the_parent_goes_on(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        consumer.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            try:
+                consumer.poll(1)
+            except errors.ForkedClientError:
+                os._exit(0)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert len(values(consumer, 3)) == 3
+
+
+def test_a_dropped_consumer_warns_and_gives_its_records_back(cluster, topic):
+    dropped = reader(cluster, topic)
+    values(dropped, 3)
+
+    with pytest.warns(ResourceWarning, match="without close"):
+        del dropped
+
+    with reader(cluster, topic, share_acknowledgement_mode="explicit") as consumer:
+        records: list[Any] = []
+        while len(records) < 3:
+            for record in consumer.poll(5):
+                records.append(record)
+                consumer.acknowledge(record, AcknowledgeType.ACCEPT)
+    assert {record.delivery_count for record in records} == {2}
+
+
+def test_handlers_run_in_threads(cluster, topic):
+    handled: list[bytes] = []
+    with reader(cluster, topic) as consumer:
+        thread = threading.Thread(
+            target=consumer.process, args=(lambda record: handled.append(record.value),)
+        )
+        thread.start()
+        eventually(lambda: len(handled) == 3)
+        consumer.wakeup()
+        thread.join()
+        assert consumer.stats().acknowledged == 3
+
+    assert sorted(handled) == [b"a", b"b", b"c"]
