@@ -94,6 +94,13 @@ class ShareGroupModel:
         except ApiError:
             self.check()
             return False
+        others = [
+            offset
+            for offset in kinds
+            if offset >= self.partition.start_offset
+            and self.holders.get(offset, ("",))[0] != member
+        ]
+        assert not others, f"{member} has acknowledged {others}, which others hold"
         for offset, kind in kinds.items():
             if kind is AcknowledgeType.RENEW and offset in self.holders:
                 self.holders[offset] = (member, self.now + self.limits.lock_seconds)

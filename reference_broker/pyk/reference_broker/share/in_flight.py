@@ -131,13 +131,6 @@ class InFlightBatches:
             if last >= start_offset and delivery.state.is_final
         )
 
-    def first_available(self) -> int | None:
-        """Return the first offset that can be acquired."""
-        for first, _, delivery in self.parts():
-            if delivery.can_be_acquired:
-                return first
-        return None
-
     def locks(self) -> Iterator[float]:
         """Yield when each lock is over."""
         for _, _, delivery in self.parts():

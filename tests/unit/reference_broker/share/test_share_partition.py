@@ -46,9 +46,11 @@ def take(
     is_exact: bool = False,
     limits: Limits = DEFAULTS,
 ) -> list[tuple[int, int, int]]:
+    offset = partition.next_fetch_offset()
+    extents = tuple(extent for extent in extents if extent[1] >= offset)
     request = AcquireRequest(
         member_id=member,
-        fetch_offset=partition.next_fetch_offset(),
+        fetch_offset=offset,
         max_records=max_records,
         batch_size=batch_size,
         is_exact=is_exact,
@@ -155,6 +157,25 @@ def test_records_that_were_delivered_often_are_delivered_in_smaller_pieces() -> 
     partition = stored((0, 7, AVAILABLE, 3))
 
     assert take(partition, (0, 9)) == [(0, 3, 4)]
+
+
+def test_a_record_before_its_last_delivery_is_left_for_later() -> None:
+    partition = stored((0, 0, AVAILABLE, 1), (1, 1, AVAILABLE, 4), (2, 2, AVAILABLE, 1))
+
+    assert take(partition, (0, 2)) == [(0, 0, 2)]
+    assert take(partition, (0, 2)) == [(1, 1, 5)]
+    assert take(partition, (0, 2)) == [(2, 2, 2)]
+
+
+def test_a_record_before_its_last_delivery_ends_what_is_acquired_of_its_batch() -> None:
+    partition, limits = stored(), Limits(deliveries=3)
+    take(partition, (0, 2), limits=limits)
+    store(partition, say(partition, 1, 1, RELEASE, limits=limits))
+    take(partition, (0, 2), limits=limits)
+    store(partition, say(partition, 0, 1, RELEASE, limits=limits))
+
+    assert take(partition, (0, 2), limits=limits) == [(0, 0, 2)]
+    assert take(partition, (0, 2), limits=limits) == [(1, 1, 3)]
 
 
 def test_records_that_compaction_removed_are_archived() -> None:
@@ -282,6 +303,18 @@ def test_a_record_is_acknowledged_once_at_a_time() -> None:
 
     with pytest.raises(ApiError):
         say(partition, 0, 9, REJECT)
+
+
+def test_a_record_of_a_split_batch_has_an_owner_of_its_own() -> None:
+    partition = stored()
+    take(partition, (0, 2), max_records=1, is_exact=True)
+    take(partition, (0, 2), member="b")
+
+    with pytest.raises(ApiError) as refused:
+        say(partition, 0, 1, ACCEPT)
+
+    assert refused.value.message == "Member is not the owner of offset"
+    assert states(partition) == [(offset, offset, ACQUIRED, 1) for offset in range(3)]
 
 
 def test_all_of_a_request_counts_or_nothing() -> None:
@@ -429,6 +462,21 @@ def test_gaps_of_the_stored_state_are_read_again() -> None:
         (10, 14, 1),
     ]
     assert partition.end_offset == 14
+
+
+def test_a_gap_is_acquired_no_further_than_it_goes() -> None:
+    partition = stored((5, 9, AVAILABLE, 1))
+
+    assert take(partition, (0, 9), max_records=1) == [(0, 4, 1)]
+    assert take(partition, (0, 9), max_records=1) == [(5, 9, 2)]
+
+
+def test_a_gap_that_the_log_has_deleted_is_not_read() -> None:
+    partition = stored((0, 1, ACKNOWLEDGED, 1), (8, 9, AVAILABLE, 1))
+
+    partition.log_starts_at(5)
+
+    assert (partition.start_offset, partition.next_fetch_offset()) == (5, 5)
 
 
 def test_stored_records_that_are_done_are_passed() -> None:
