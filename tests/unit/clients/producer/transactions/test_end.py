@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyk.clients.errors import PreparedTransactionEndedError
 from pyk.clients.offsets import TransactionOutcome
 from pyk.clients.producer.transactions.end import TransactionEnd
 
@@ -51,3 +52,36 @@ def test_a_transaction_that_is_given_up_is_aborted_unless_a_commit_was_asked_for
     end.give_up()
 
     assert end.outcome is outcome
+
+
+@pytest.mark.parametrize("outcome", [None, UNKNOWN])
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_an_end_that_is_not_known_is_not_this_producers(
+    outcome: TransactionOutcome | None, is_commit: bool
+) -> None:
+    end = TransactionEnd()
+    if outcome is not None:
+        end.settle(outcome)
+
+    assert end.has_ended(is_commit=is_commit) is False
+
+
+@pytest.mark.parametrize(("outcome", "is_commit"), [(COMMITTED, True), (ABORTED, False)])
+def test_an_end_may_be_asked_for_again_in_the_same_way_only(
+    outcome: TransactionOutcome, is_commit: bool
+) -> None:
+    end = TransactionEnd()
+    end.settle(outcome)
+
+    assert end.has_ended(is_commit=is_commit) is True
+    with pytest.raises(PreparedTransactionEndedError, match=outcome.name.lower()):
+        end.has_ended(is_commit=not is_commit)
+
+
+def test_a_new_transaction_was_not_left_and_has_nothing_in_it() -> None:
+    end = TransactionEnd()
+
+    assert not end.may_be_committed
+    assert not end.has_offsets
+    assert not end.is_left
+    assert end.prepared is None
