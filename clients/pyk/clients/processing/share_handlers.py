@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -284,7 +284,3 @@ class ShareHandlerSession:
                 log.warning("Some records that were handled are delivered again: %s", error)
             await fetcher.settled(deadline)
         await self.recovery.close()
-
-    def cancel(self, jobs: Collection[Job]) -> None:
-        """Make jobs stop: only the end of the call does that."""
-        self._runner.cancel(jobs)

@@ -51,10 +51,6 @@ class ShareBuffer(ReadBuffer):
                 self.queue.remove(acquired)
         return unwanted
 
-    def count(self) -> int:
-        """Return how many fetched partitions wait for the application."""
-        return len(self.queue)
-
     # -- the application's side --------------------------------------------------------------------
 
     def first(self) -> AcquiredRecords | None:

@@ -82,7 +82,7 @@ class ShareCore(ReadingCore):
         self.check()
         self.buffer.clear_attention(EVENT)
         self.group.driver.notice_application()
-        errors = self.fetcher.errors
+        errors = self.fetcher.answers.errors
         error = self.subscription_calls.take_error() or (errors.popleft() if errors else None)
         if errors or self.commits.has_outcomes:
             self.buffer.call_attention(EVENT)
@@ -132,7 +132,7 @@ class ShareCore(ReadingCore):
 
     def lock_timeout_ms(self) -> int | None:
         """Return how long acquired records stay locked, None before the first were acquired."""
-        return self.fetcher.lock_timeout_ms
+        return self.fetcher.answers.lock_timeout_ms
 
     def stats(self) -> ShareConsumerStats:
         """Return the consumer's counters at this moment."""
@@ -153,10 +153,14 @@ class ShareCore(ReadingCore):
         buffered = {acquired.partition for acquired in list(self.buffer.queue)}
         partitions = {}
         for one in self.fetcher.assigned:
-            error = self.fetcher.error_of(one)
+            node_id = image.leader(one.topic_partition)
+            leader = None if node_id is None else self.fetcher.leaders.get(node_id)
+            error = self.fetcher.answers.error_of(one)
+            if error is None and leader is not None:
+                error = leader.error
             if one in buffered:
                 state = SharePartitionState.BUFFERED
-            elif image.leader(one.topic_partition) is None:
+            elif node_id is None:
                 state = SharePartitionState.WITHOUT_LEADER
             elif error is not None:
                 state = SharePartitionState.FAILING

@@ -9,42 +9,30 @@ buffer run out, and each time that happens counts as a delivery.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable
-from uuid import UUID
 
 from pyk.clients.config import ShareConsumerConfig
-from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, ShareSessionNotFoundError, error_for
+from pyk.clients.errors import KafkaError, ShareSessionNotFoundError
 from pyk.clients.share.acknowledge_type import AcknowledgeType
 from pyk.clients.share.acknowledgements import RENEW, Acknowledgements
-from pyk.clients.share.acquired_records import AcquiredRecords, disjoint
+from pyk.clients.share.acquired_records import AcquiredRecords
 from pyk.clients.share.commit_ticket import (
     CommitTicket,
     Outcome,
     PendingAcknowledgements,
 )
+from pyk.clients.share.share_answers import ShareAnswers
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_leader import FetchWish, ShareLeader
 from pyk.clients.share.share_session import FetchTerms, ShareSession
-from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
-from pyk.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
-from pyk.protocol.records.cursor import FetchedRecords
 
 log = logging.getLogger(__name__)
 
 # Records are fetched ahead for an application that came back within this time, and a fetch that
 # waits is followed by another one if the application asked, or asks, within it.
 QUICK_SECONDS = 1.0
-# Seconds until an error that needs a change, such as an ACL, is raised again.
-ERROR_INTERVAL = 1.0
-# An offset that no record can have.
-LAST_OFFSET = 2**63 - 1
 
 
 class ShareFetcher:
@@ -55,9 +43,6 @@ class ShareFetcher:
     ) -> None:
         self.assigned: Owned = frozenset()
         self.leaders: dict[int, ShareLeader] = {}
-        self.lock_timeout_ms: int | None = None
-        self.errors: deque[KafkaError] = deque()
-        """Errors for the application."""
         self.on_outcome: Callable[[CommitTicket, PendingAcknowledgements, Outcome], object]
         self.returns_renewed = config.is_explicit
         """Whether records whose lock was renewed are handed out again."""
@@ -81,20 +66,16 @@ class ShareFetcher:
         self._visits = 0
         self._visited_at = self._asked_at = float("-inf")
         self._is_quick = False
-        self._told_at: dict[object, float] = {}
-        self._names: dict[UUID, str] = {}
-        """The names of all topics that were assigned: a response may be about a former one."""
-        self._partition_errors: dict[TopicPartition, KafkaError] = {}
+        self.answers = ShareAnswers(client, config, buffer, self.give_back, self.look)
 
     # -- what the consumer tells -------------------------------------------------------------------
 
     def assign(self, owned: Owned) -> None:
         """Fetch these partitions and no others; give back what is buffered of others."""
         self.assigned = owned
-        self._names.update({one.topic_id: one.topic for one in owned})
+        self.answers.assign(owned)
         self._buffer.partitions.clear()
         self._buffer.partitions.update({one.topic_partition: one for one in owned})
-        self._partition_errors.clear()
         self.give_back(self._buffer.remove(lambda acquired: acquired.partition not in owned))
         self.follow_leaders()
 
@@ -137,7 +118,9 @@ class ShareFetcher:
         assert self._config.group_id is not None
         session = ShareSession(self._config.group_id, self._member_id, self._terms)
         timeout_ms = self._config.request_timeout_ms
-        leader = ShareLeader(self._client, self, session, node_id, timeout_ms)
+        leader = ShareLeader(
+            self._client, self, self.answers, session, node_id=node_id, timeout_ms=timeout_ms
+        )
         self.leaders[node_id] = leader
         self._client.supervisor.spawn(f"fetch from node {node_id}", leader.run())
 
@@ -202,7 +185,7 @@ class ShareFetcher:
 
     def renewed(self, pending: PendingAcknowledgements) -> None:
         """Hand out again what was renewed."""
-        seconds = (self.lock_timeout_ms or 0) / 1000
+        seconds = (self.answers.lock_timeout_ms or 0) / 1000
         until = self._now() + seconds
         for first, last, _ in pending.acknowledgements.of_kind(RENEW):
             if self.returns_renewed:
@@ -237,119 +220,13 @@ class ShareFetcher:
             return False
         return all(one.fetched_at >= leader.fetched_at for one in others)
 
-    def fetched(self, leader: ShareLeader, response: ShareFetchResponse, sent_at: float) -> bool:
-        """Take the records and the errors of a response; return whether it brought records."""
-        if response.error_code:
-            return False
-        seconds = float("inf")
-        if response.acquisition_lock_timeout_ms > 0:
-            self.lock_timeout_ms = response.acquisition_lock_timeout_ms
-            seconds = self.lock_timeout_ms / 1000
-        names = self._names
-        leaders: dict[TopicPartition, tuple[int, int]] = {}
-        has_records = False
-        for topic in response.responses:
-            name = names.get(topic.topic_id)
-            for data in topic.partitions:
-                if name is None:
-                    continue
-                partition = TopicIdPartition(topic.topic_id, name, data.partition_index)
-                if data.error_code:
-                    self._partition_failed(partition, data, leaders)
-                    continue
-                self._partition_errors.pop(partition.topic_partition, None)
-                # The locks began between request and response: count from the earlier moment.
-                has_records |= self._take_records(leader, partition, data, sent_at + seconds)
-        if leaders:
-            self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
-        self._buffer.tell_if_waiting()
-        self.look()
-        return has_records
-
-    def _take_records(
-        self,
-        leader: ShareLeader,
-        partition: TopicIdPartition,
-        data: PartitionData,
-        locked_until: float,
-    ) -> bool:
-        ranges = disjoint(
-            [
-                (one.first_offset, one.last_offset, one.delivery_count)
-                for one in data.acquired_records
-                if one.last_offset < LAST_OFFSET
-            ]
-        )
-        if not ranges:
-            return False
-        records = FetchedRecords(
-            partition.topic,
-            partition.number,
-            data.records or b"",
-            ranges[0][0],
-            max_decompressed_bytes=self._config.max_decompressed_bytes,
-        )
-        acquired = AcquiredRecords(partition, leader.node_id, records, ranges, locked_until)
-        if partition in self.assigned:
-            self._buffer.append(acquired)
-        else:
-            self.give_back([acquired])
-        return True
-
-    def _partition_failed(
-        self,
-        partition: TopicIdPartition,
-        data: PartitionData,
-        leaders: dict[TopicPartition, tuple[int, int]],
-    ) -> None:
-        name, code = partition.topic_partition, ErrorCode(data.error_code)
-        if data.current_leader.leader_id >= 0:
-            leaders[name] = (data.current_leader.leader_id, data.current_leader.leader_epoch)
-        error = error_for(
-            code,
-            data.error_message,
-            topic=name.topic,
-            partition=name.partition,
-            api_key=ApiKey.SHARE_FETCH,
-        )
-        log.debug("ShareFetch of %s: %s", name, error)
-        self._partition_errors[name] = error
-        self._client.metadata_keeper.request_update()
-        if not error.retriable:
-            self.tell(name, error)
-
-    def tell(self, about: object, error: KafkaError) -> None:
-        """Raise an error to the application, once a second while it lasts."""
-        now = self._now()
-        if now - self._told_at.get(about, float("-inf")) >= ERROR_INTERVAL:
-            self._told_at[about] = now
-            self.errors.append(error)
-            self._buffer.call_attention(EVENT)
-
-    def acknowledged(self, leader: ShareLeader, response: ShareAcknowledgeResponse) -> None:
-        """Take the lock timeout and the leaders that came with a response."""
-        if response.acquisition_lock_timeout_ms > 0:
-            self.lock_timeout_ms = response.acquisition_lock_timeout_ms
-        names = self._names
-        leaders = {
-            TopicPartition(names[topic.topic_id], one.partition_index): (
-                one.current_leader.leader_id,
-                one.current_leader.leader_epoch,
-            )
-            for topic in response.responses
-            for one in topic.partitions
-            if one.error_code and one.current_leader.leader_id >= 0 and topic.topic_id in names
-        }
-        if leaders:
-            self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
-
     def lost(self, leader: ShareLeader, error: KafkaError) -> None:
         """Drop what is buffered of a leader whose session is lost: its locks may be over.
 
         What the leader still holds is released, as soon as there is another session.
         """
         if not error.retriable:
-            self.tell(leader.node_id, error)
+            self.answers.tell(leader.node_id, error)
         unwanted = self._buffer.remove(lambda acquired: acquired.node_id == leader.node_id)
         if unwanted:
             log.info("Dropped records that node %d may not hold any more", leader.node_id)
@@ -360,21 +237,11 @@ class ShareFetcher:
         for leader in list(self.leaders.values()):
             await leader.settled(deadline)
 
-    # -- how it stands -----------------------------------------------------------------------------
-
-    def error_of(self, partition: TopicIdPartition) -> KafkaError | None:
-        """Return why a partition cannot be fetched, None if nothing is known."""
-        error = self._partition_errors.get(partition.topic_partition)
-        if error is not None:
-            return error
-        node_id = self._client.metadata.leader(partition.topic_partition)
-        leader = self.leaders.get(-1 if node_id is None else node_id)
-        return None if leader is None else leader.error
-
     async def close(self, deadline: float) -> None:
         """Send the last acknowledgements and end all sessions."""
         self.send_outbox(CommitTicket(self.on_outcome), deadline)
         self.assigned = frozenset()
+        self.answers.assign(self.assigned)
         self._buffer.partitions.clear()
         spawn = self._client.supervisor.spawn
         ends = [

@@ -27,11 +27,11 @@ from pyk.clients.errors import (
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.share.acknowledgements import Acknowledgements
 from pyk.clients.share.commit_ticket import PendingAcknowledgements
+from pyk.clients.share.share_answers import ShareAnswers
 from pyk.clients.share.share_session import LOST, ShareSession
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
-from pyk.protocol.messages.share_fetch import ShareFetchResponse
 
 log = logging.getLogger(__name__)
 
@@ -66,14 +66,6 @@ class FetchOwner(Protocol):
         """Return the fetch that is due now, None if there is none."""
         ...
 
-    def fetched(self, leader: ShareLeader, response: ShareFetchResponse, sent_at: float) -> bool:
-        """Take the records and the errors of a response; return whether it brought records."""
-        ...
-
-    def acknowledged(self, leader: ShareLeader, response: ShareAcknowledgeResponse) -> None:
-        """Take what a response says besides the outcome of the acknowledgements."""
-        ...
-
     def lost(self, leader: ShareLeader, error: KafkaError) -> None:
         """Learn that the session with a leader is lost or in doubt."""
         ...
@@ -86,7 +78,9 @@ class ShareLeader:
         self,
         client: Client,
         owner: FetchOwner,
+        answers: ShareAnswers,
         session: ShareSession,
+        *,
         node_id: int,
         timeout_ms: int,
     ) -> None:
@@ -104,6 +98,7 @@ class ShareLeader:
         """At which visit of the application records were fetched ahead."""
         self._client = client
         self._owner = owner
+        self._answers = answers
         self._session = session
         self._timeout_ms = timeout_ms
         self._now: Callable[[], float] = client.clock.now
@@ -214,7 +209,7 @@ class ShareLeader:
                 for one in topic.partitions
             }
             self._settle_by(codes, due, ApiKey.SHARE_FETCH)
-        has_records = self._owner.fetched(self, response, now)
+        has_records = self._answers.fetched(self.node_id, response, now)
         self._pace(wish, now, has_records=has_records)
         return True
 
@@ -247,7 +242,7 @@ class ShareLeader:
                 for one in topic.partitions
             }
             self._settle_by(codes, due, ApiKey.SHARE_ACKNOWLEDGE)
-        self._owner.acknowledged(self, response)
+        self._answers.acknowledged(response)
 
     async def _send(
         self,
@@ -343,14 +338,7 @@ class ShareLeader:
             partition = one.partition
             answer = codes.get((partition.topic_id, partition.number))
             if answer is None:
-                one.settle(
-                    InvalidRecordStateError(
-                        f"node {self.node_id} did not answer about these acknowledgements",
-                        topic=partition.topic,
-                        partition=partition.number,
-                        definite=False,
-                    )
-                )
+                one.settle(self._no_answer(partition))
                 continue
             code, message = ErrorCode(answer[0]), answer[1]
             if code is ErrorCode.NONE:
@@ -394,6 +382,14 @@ class ShareLeader:
             self._settle(late, error)
             if not self._pending:
                 self._settled.set()
+
+    def _no_answer(self, partition: TopicIdPartition) -> InvalidRecordStateError:
+        return InvalidRecordStateError(
+            f"node {self.node_id} did not answer about these acknowledgements",
+            topic=partition.topic,
+            partition=partition.number,
+            definite=False,
+        )
 
     def _no_session(self) -> ShareSessionNotFoundError:
         return ShareSessionNotFoundError(
