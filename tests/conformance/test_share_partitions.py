@@ -10,8 +10,14 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from pyk.clients import AsyncProducer
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
+from pyk.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from pyk.protocol.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeStateData,
@@ -35,7 +41,7 @@ from pyk.protocol.messages.share_fetch import (
 )
 from pyk.protocol.records import read_batches
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
-from support.broker_requests import produce, until_led
+from support.broker_requests import list_offset, produce, until_led
 from support.brokers import Kafka, make_topic_of_node_0
 from support.raw_client import RawClient, batch
 
@@ -57,6 +63,15 @@ class Partition:
     async def append(self, *counts: int) -> None:
         for count in counts:
             await self.client.ask(produce(batch(*[b"x"] * count), topic=self.topic), 12)
+
+    async def until_end(self, offset: int) -> None:
+        """Wait until the log has records up to ``offset``: markers come late."""
+        async with asyncio.timeout(20):
+            while True:
+                (topic,) = (await self.client.ask(list_offset(-1, topic=self.topic))).topics
+                if topic.partitions[0].offset == offset:
+                    return
+                await asyncio.sleep(0.05)
 
     async def fetch(
         self,
@@ -513,3 +528,91 @@ async def test_often_delivered_records_come_in_smaller_pieces(partition: Partiti
     sizes = [sum(last - first + 1 for first, last, _ in each) for each in found]
     counts = [max(count for _, _, count in each) for each in found]
     assert (sizes, counts) == ([16, 16, 16, 8, 1, 1, 1], [1, 2, 3, 4, 5, 5, 5]), found
+
+
+# -- what a group configures -----------------------------------------------------------------------
+
+
+async def configure(partition: Partition, **configs: object) -> None:
+    """Give the group configurations of its own, and wait until the leader obeys them."""
+    resource = AlterConfigsResource(
+        resource_type=32,
+        resource_name=partition.group,
+        configs=[
+            AlterableConfig(name=name.replace("_", "."), value=str(value), config_operation=0)
+            for name, value in configs.items()
+        ],
+    )
+    answer = await partition.client.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert [each.error_code for each in answer.responses] == [0]
+    await asyncio.sleep(1)
+
+
+async def test_a_group_has_a_delivery_limit_of_its_own(partition: Partition) -> None:
+    await configure(partition, share_delivery_count_limit=2)
+    await partition.append(2)
+
+    assert await partition.first() == [(0, 1, 1)]
+    await partition.acknowledge(1, (0, 1, [RELEASE]))
+    assert await partition.acquire(2) == [(0, 1, 2)]
+    await partition.acknowledge(3, (0, 1, [RELEASE]))
+    assert await partition.acquire(4) == []
+
+
+async def test_a_group_has_a_limit_of_locks_of_its_own(partition: Partition) -> None:
+    await configure(partition, share_partition_max_record_locks=100)
+    await partition.append(60, 60, 60)
+
+    assert await partition.first() == [(0, 119, 1)]
+    assert await partition.acquire(1) == []
+    await partition.acknowledge(2, (7, 7, [RELEASE]))
+    assert await partition.acquire(3) == [(7, 7, 2)]
+    await partition.acknowledge(4, (0, 6, [ACCEPT]), (7, 29, [ACCEPT]))
+    assert await partition.acquire(5) == [(120, 179, 1)]
+
+
+async def test_a_group_may_forbid_renewals(partition: Partition) -> None:
+    await configure(partition, share_renew_acknowledge_enable="false")
+    await partition.append(5)
+    await partition.first()
+
+    refused = await partition.acknowledge(1, (0, 4, [RENEW]), is_renew_ack=True)
+
+    message = "Renewing acquisition locks is not enabled for the group."
+    assert told(refused) == [(E.INVALID_RECORD_STATE, message, 0, None)]
+
+
+async def test_a_group_has_a_lock_duration_of_its_own(partition: Partition) -> None:
+    await configure(partition, share_record_lock_duration_ms=20_000)
+    await partition.append(5)
+
+    response = await partition.fetch(0)
+
+    assert response.acquisition_lock_timeout_ms == 20_000
+
+
+@pytest.mark.parametrize(
+    ("isolation", "expected"),
+    [("read_uncommitted", [(0, 4, 1)]), ("read_committed", [(2, 4, 1)])],
+)
+async def test_a_group_may_read_committed_records_alone(
+    kafka: Kafka, partition: Partition, isolation: str, expected: Acquired
+) -> None:
+    await configure(partition, share_isolation_level=isolation)
+    producer: AsyncProducer[bytes, bytes] = AsyncProducer(
+        kafka.bootstrap, transactional_id=partition.group, linger_ms=1000
+    )
+    async with producer:
+        await producer.begin_transaction()
+        for _ in range(2):
+            await producer.send(partition.topic, b"aborted")
+        await producer.flush()
+        await producer.abort_transaction()
+    await partition.until_end(3)
+    await partition.append(2)
+
+    found = await partition.first()
+
+    assert found == expected
+    answer = await partition.acknowledge(1, (2, 4, [GAP, ACCEPT, ACCEPT]))
+    assert told(answer) == [NOTHING_TOLD]
