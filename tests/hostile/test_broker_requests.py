@@ -89,11 +89,15 @@ class Victim:
     listener = "PLAINTEXT"
     principal = ANONYMOUS
     sasl = None
+    connection_id = 1
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()
         self._dispatcher = Dispatcher(self._broker.services)
         self.handled = 0
+
+    def when_lost(self, _: object) -> None:
+        """Forget the listener: this connection lasts."""
 
     def take(self, frame: bytes) -> None:
         """Handle a frame as a connection does; suppress only the errors that close a connection."""
