@@ -82,8 +82,12 @@ def words_of(call: Any, own_sentence: str) -> str:
 
 
 def arguments_of(call: Any, *, with_types: bool) -> list[inspect.Parameter]:
+    """Return the parameters of a call, with the names of the blocking faces in their types."""
     parameters = inspect.signature(call).parameters.values()
-    return [one if with_types else one.replace(annotation=None) for one in parameters]
+    return [
+        one.replace(annotation=re.sub(r"\bAsync", "", str(one.annotation)) if with_types else None)
+        for one in parameters
+    ]
 
 
 @pytest.mark.parametrize(("blocking", "awaited"), TWINS)
