@@ -87,10 +87,11 @@ class Coordinator:
         held: Partitions = []
         async with asyncio.timeout(30):
             while held != wanted:
-                answer = await self.beat(member_id, epoch)
+                answer = await self.beat(
+                    member_id, epoch, subscribed_topic_names=[self.topic]
+                )  # says everything, and so is told everything
                 assert not answer.error_code, answer
-                epoch = answer.member_epoch
-                held = told(answer) if answer.assignment is not None else held
+                epoch, held = answer.member_epoch, told(answer)
                 await asyncio.sleep(0.05)
         return epoch
 
@@ -215,13 +216,14 @@ async def test_heartbeats_tell_the_assignment_only_when_it_has_changed(
 
 
 async def test_more_members_than_partitions_share_them(coordinator: Coordinator) -> None:
-    members = dict.fromkeys("abcdef", 0)
-    for name in members:
-        members[name] = (await coordinator.join(name)).member_epoch
+    members: dict[str, int] = {}
     held: dict[str, Partitions] = {}
+    for name in "abcdef":
+        answer = await coordinator.join(name)
+        members[name], held[name] = answer.member_epoch, told(answer)
 
     async with asyncio.timeout(30):
-        while len(held) < 6 or any(len(each) != 1 for each in held.values()):
+        while any(len(each) != 1 for each in held.values()):
             for name, epoch in members.items():
                 answer = await coordinator.beat(name, epoch)
                 members[name] = answer.member_epoch

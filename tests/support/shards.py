@@ -9,6 +9,7 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.shard_kind import BrokerEnvironment
 from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.share_persister import SharePersister
 from pyk.runtime.timers import Moment, TimerQueue
 
 
@@ -21,6 +22,10 @@ class NoBrokers:
         return response
 
 
+def _nobody() -> SharePersister:
+    raise AssertionError("no shard of these tests asks share coordinators")
+
+
 def broker_environment() -> BrokerEnvironment:
     """Return what shards need of a broker, at a time that stands still."""
     return BrokerEnvironment(
@@ -28,4 +33,5 @@ def broker_environment() -> BrokerEnvironment:
         image=MetadataImage(),
         timers=TimerQueue(lambda _: None),
         moment=lambda: Moment(0, 0),
+        share_persister=_nobody,
     )

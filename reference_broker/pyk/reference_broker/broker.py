@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
     from .security.authorizer import Authorizer
     from .security.broker_login import BrokerLogin
+    from .share_persister import SharePersister
     from .token_expiry import TokenExpiry
 
 log = logging.getLogger(__name__)
@@ -112,6 +113,8 @@ class Broker:
         self._channels = self._new_channels(f"broker-{self.node_id}")
         # Of their own: a marker that waits for replicas must not hold back other requests.
         self._action_channels = self._new_channels(f"broker-{self.node_id}-actions")
+        self._share_channels = self._new_channels(f"broker-{self.node_id}-share")
+        self._share_persister: SharePersister | None = None
         self.shards = self._new_shards(shard_kinds)
         self._waiting = WaitingRequests(
             self._timers.queue,
@@ -129,8 +132,19 @@ class Broker:
             image=self.image,
             timers=self._timers.queue,
             moment=self.moment,
+            share_persister=self._persister,
         )
         return Shards(kinds, lambda: self.configs.broker, self._new_uuid, environment)
+
+    def _persister(self) -> SharePersister:
+        """Return the way to share coordinators, made when it is first used."""
+        from .share_persister import SharePersister
+
+        if self._share_persister is None:
+            self._share_persister = SharePersister(
+                self._share_channels, self.image, self._timers.queue, self.moment
+            )
+        return self._share_persister
 
     def _new_channels(self, client_id: str) -> TcpChannels:
         environment = self._environment
@@ -288,6 +302,7 @@ class Broker:
             controller=LocalControllerChannel(self.controller),
             waiting=self._waiting,
             channels=self._channels,
+            share_persister=self._persister,
             authorizer=self._new_authorizer(),
         )
 
@@ -432,6 +447,7 @@ class Broker:
             await self._listener.close()
         await self._channels.close()
         await self._action_channels.close()
+        await self._share_channels.close()
         self._timers.close()
 
     def _answer_waiting(self) -> None:

@@ -55,6 +55,7 @@ class BrokerServices:
         controller: ControllerChannel,
         waiting: WaitingRequests,
         channels: BrokerChannels,
+        share_persister: Callable[[], SharePersister],
         authorizer: Authorizer | None,
     ) -> None:
         self.node_id = node_id
@@ -69,6 +70,7 @@ class BrokerServices:
         self.producer_ids = ProducerIds(controller, node_id)
         self.waiting = waiting
         self.channels = channels
+        self._share_persister = share_persister
         self.authorizer = authorizer
         """What decides who may do what; None if everybody may do everything."""
         self.moment = moment
@@ -90,17 +92,7 @@ class BrokerServices:
     @cached_property
     def share_persister(self) -> SharePersister:
         """The way to the coordinators of share groups' state."""
-        from .coordinator.shard_kind import BrokerEnvironment
-        from .share_persister import SharePersister
-
-        return SharePersister(
-            BrokerEnvironment(
-                channels=self.channels,
-                image=self.image,
-                timers=self.waiting.timers,
-                moment=self.moment,
-            )
-        )
+        return self._share_persister()
 
     @cached_property
     def share(self) -> ShareService:

@@ -1,6 +1,6 @@
 """The way from a broker to the share coordinators, which keep the state of share groups.
 
-    persister = SharePersister(environment)      # anything with channels, image, timers, moment
+    persister = services.share_persister         # one for each broker
 
     persister.read(key, leader_epoch)                        -> Deferred[PartitionResult]
     persister.write(key, PartitionData(state_epoch=…, …))
@@ -27,7 +27,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -66,19 +66,6 @@ _RETRIABLE = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-
-
-class PersisterEnvironment(Protocol):
-    """The parts of a broker that the way to share coordinators needs."""
-
-    @property
-    def channels(self) -> BrokerChannels: ...
-    @property
-    def image(self) -> MetadataImage: ...
-    @property
-    def timers(self) -> TimerQueue: ...
-    @property
-    def moment(self) -> Callable[[], Moment]: ...
 
 
 @slotted.frozen(kw_only=True, eq=False)
@@ -133,11 +120,17 @@ class _Call:
 class SharePersister:
     """Asks the coordinators of share partitions; belongs to the event loop of its broker."""
 
-    def __init__(self, environment: PersisterEnvironment) -> None:
-        self._channels = environment.channels
-        self._image = environment.image
-        self._timers = environment.timers
-        self._moment = environment.moment
+    def __init__(
+        self,
+        channels: BrokerChannels,
+        image: MetadataImage,
+        timers: TimerQueue,
+        moment: Callable[[], Moment],
+    ) -> None:
+        self._channels = channels
+        self._image = image
+        self._timers = timers
+        self._moment = moment
         self._queues: dict[SharePartitionKey, deque[_Call]] = {}
         self._lanes: dict[tuple[int, _Api], _Lane] = {}
         self._last_timer = 0

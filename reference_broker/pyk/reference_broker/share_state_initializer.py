@@ -10,27 +10,31 @@ from .coordinator.group.consumer.assignment import Assignment
 from .coordinator.group.share.initialization import InitializedStates, InitializeStates
 from .coordinator.share.share_partition import SharePartitionKey
 from .deferred import Deferred, gather
-from .share_persister import PersisterEnvironment, SharePersister
+from .share_persister import SharePersister
 
 
-class ShareStateInitializer:
-    """Carries out :class:`InitializeStates`; the result says of each partition how that went."""
+def initialize_states(
+    persister: SharePersister, asked: InitializeStates
+) -> Deferred[InitializedStates]:
+    """Return which partitions have a state now."""
+    names = names_of(asked)
+    return ask_for_states(persister, asked, names).then(partial(initialized_of, names))
 
-    def __init__(self, environment: PersisterEnvironment) -> None:
-        self._persister = SharePersister(environment)
 
-    def initialize(self, asked: InitializeStates) -> Deferred[InitializedStates]:
-        """Return which partitions have a state now."""
-        names = names_of(asked)
-        results = [
-            self._persister.initialize(
+def ask_for_states(
+    persister: SharePersister, asked: InitializeStates, names: list[tuple[UUID, int]]
+) -> Deferred[list[Any]]:
+    """Return the result of each partition."""
+    return gather(
+        [
+            persister.initialize(
                 SharePartitionKey(asked.group_id, topic_id, number),
                 asked.state_epoch,
                 asked.start_offsets[topic_id][number],
             )
             for topic_id, number in names
         ]
-        return gather(results).then(partial(initialized_of, names))
+    )
 
 
 def names_of(asked: InitializeStates) -> list[tuple[UUID, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -32,10 +31,7 @@ class Brokers(ShardTime):
         self.asked: list[tuple[int, Any, Deferred[Any]]] = []
         if has_topic:
             self.create_topic()
-        environment: Any = SimpleNamespace(
-            channels=self, image=self.image, timers=self.timers, moment=self.moment
-        )
-        self.persister = SharePersister(environment)
+        self.persister = SharePersister(self, self.image, self.timers, self.moment)
 
     def create_topic(self) -> None:
         self.image.topics[SHARE_GROUP_STATE_TOPIC] = TopicImage(

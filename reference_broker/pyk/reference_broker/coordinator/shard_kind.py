@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -17,6 +17,9 @@ from pyk.runtime.timers import Moment, TimerQueue
 from .decision import Decision
 from .runtime import Shard, nobody_acts, same_error
 from .shard_timers import ShardTimers
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.share_persister import SharePersister
 
 TopicIdOf = Callable[[str], UUID | None]
 """Returns the id of a topic, None if there is no topic of this name."""
@@ -65,6 +68,8 @@ class BrokerEnvironment:
     image: MetadataImage
     timers: TimerQueue
     moment: Callable[[], Moment]
+    share_persister: Callable[[], SharePersister]
+    """Returns the one way to share coordinators: what a broker asks of them keeps its order."""
 
 
 Act = Callable[[Any], Deferred[Any]]

@@ -212,7 +212,11 @@ def _initialize(
     services: OffsetServices, asked: InitializeStates
 ) -> Deferred[dict[tuple[UUID, int], Any] | ErrorCode]:
     """Initialize states, note which are, and return the result of each."""
-    from pyk.reference_broker.share_state_initializer import initialized_of, names_of
+    from pyk.reference_broker.share_state_initializer import (
+        ask_for_states,
+        initialized_of,
+        names_of,
+    )
 
     names = names_of(asked)
     noted: Deferred[dict[tuple[UUID, int], Any] | ErrorCode] = Deferred()
@@ -228,16 +232,7 @@ def _initialize(
             lambda shard, _: (None, shard.share_groups.initialized(asked.group_id, found)),
         ).when_done(written)
 
-    gather(
-        [
-            services.share_persister.initialize(
-                SharePartitionKey(asked.group_id, topic_id, number),
-                asked.state_epoch,
-                asked.start_offsets[topic_id][number],
-            )
-            for topic_id, number in names
-        ]
-    ).when_done(note)
+    ask_for_states(services.share_persister, asked, names).when_done(note)
     return noted
 
 

@@ -16,9 +16,12 @@ from pyk.reference_broker.coordinator.shard_kind import (
 from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 
 if TYPE_CHECKING:
+    from pyk.reference_broker.deferred import Deferred
+
     from .consumer.group_config import ConsumerGroupConfig
     from .shard import GroupShard
     from .share.group_config import ShareGroupConfig
+    from .share.initialization import InitializedStates, InitializeStates
 
 
 def offsets_topic(config: BrokerConfig) -> InternalTopic:
@@ -91,9 +94,13 @@ def _share_group_config(config: BrokerConfig) -> ShareGroupConfig:
 
 def new_state_initializer(environment: BrokerEnvironment) -> Act:
     """Return what initializes the state of share groups."""
-    from pyk.reference_broker.share_state_initializer import ShareStateInitializer
 
-    return ShareStateInitializer(environment).initialize
+    def initialize(request: InitializeStates) -> Deferred[InitializedStates]:
+        from pyk.reference_broker.share_state_initializer import initialize_states
+
+        return initialize_states(environment.share_persister(), request)
+
+    return initialize
 
 
 GROUPS = ShardKind(

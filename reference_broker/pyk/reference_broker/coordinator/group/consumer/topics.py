@@ -33,6 +33,11 @@ class Topics:
         topic = self._image.topics_by_id.get(topic_id)
         return None if topic is None else topic.name
 
+    def partition_count(self, topic_id: UUID) -> int:
+        """Return how many partitions a topic has, 0 if it does not exist."""
+        topic = self._image.topics_by_id.get(topic_id)
+        return 0 if topic is None else len(topic.partitions)
+
     def partition_counts(self) -> PartitionCounts:
         return {
             topic_id: len(topic.partitions) for topic_id, topic in self._image.topics_by_id.items()

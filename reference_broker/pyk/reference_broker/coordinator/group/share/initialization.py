@@ -39,11 +39,10 @@ def lacking(group: ShareGroup, topics: Topics, *, is_late: bool) -> Partitions:
     Those that are being initialized are among them only if that takes too long.
     """
     found: dict[UUID, NamedPartitions] = {}
-    counts = topics.partition_counts()
     for name in sorted(group.topic_names):
         for topic_id in topics.ids([name]):
             known = _known(group, topic_id, is_late=is_late)
-            partitions = frozenset(range(counts[topic_id])) - known
+            partitions = frozenset(range(topics.partition_count(topic_id))) - known
             if partitions:
                 found[topic_id] = NamedPartitions(name, partitions)
     return found

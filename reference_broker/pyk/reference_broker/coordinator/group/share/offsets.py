@@ -51,10 +51,9 @@ class ShareOffsets:
         _check_empty(group)
         start_offsets: dict[UUID, dict[int, int]] = {}
         begun: dict[UUID, NamedPartitions] = {}
-        counts = self._topics.partition_counts()
         for name, by_partition in offsets.items():
             for topic_id in self._topics.ids([name]):
-                known = {n: at for n, at in by_partition.items() if n < counts[topic_id]}
+                known = {n: at for n, at in by_partition.items() if n in self._all_of(topic_id)}
                 start_offsets[topic_id] = known
                 begun[topic_id] = NamedPartitions(name, frozenset(known))
         asked = InitializeStates(group_id, group.epoch, start_offsets)
@@ -121,7 +120,7 @@ class ShareOffsets:
         return ErrorCode.NONE, Decision(tuple(share_group_tombstones(group_id)))
 
     def _all_of(self, topic_id: UUID) -> frozenset[int]:
-        return frozenset(range(self._topics.partition_counts().get(topic_id, 0)))
+        return frozenset(range(self._topics.partition_count(topic_id)))
 
 
 def _check_empty(group: ShareGroup) -> None:
