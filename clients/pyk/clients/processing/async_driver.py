@@ -129,7 +129,8 @@ class TaskRunner:
         self._starting -= 1
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
         now, is_simple = self._core.client.clock.now, self._options.is_simple
-        while (job := jobs.next()) is not None:
+        take = jobs.next if self._options.batch_size is None else self._session.next_job
+        while (job := take()) is not None:
             partition = job.partition
             job.worker = worker
             wait: float | None = None

@@ -13,7 +13,10 @@ def overdue(seconds: float) -> KafkaTimeoutError:
 
 def note_origin(error: BaseException, job: Job) -> None:
     """Note in the error of a handler which record it was about."""
+    offsets = f"at offset {job.offset}"
+    if job.mates:
+        offsets = f"from offset {job.offset} to {job.mates[-1].offset}"
     error.add_note(
-        f"while handling the record of {job.partition.topic_partition} "
-        f"at offset {job.offset}, attempt {job.attempts}"
+        f"while handling the record{'s' if job.mates else ''} of {job.partition.topic_partition} "
+        f"{offsets}, attempt {job.attempts}"
     )

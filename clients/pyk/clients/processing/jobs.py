@@ -1,6 +1,7 @@
 """Order the records that are handled, and tell which offsets are finished. Pure.
 
-A :class:`Job` is one record on its way through a handler. A job is *waiting* behind another one of
+A :class:`Job` is one record on its way through a handler, or the first of a batch that is handled
+in one call; the others are its *mates*. A job is *waiting* behind another one of
 its lane, *ready*, *running*, or *finished*. A lane is what must stay in order: a partition, or a
 key of a partition.
 
@@ -24,6 +25,7 @@ from typing import Any
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.processing.results import ProducerRecord
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.records import RecordSpan
 
 # How many records of a partition may be kept, at least, before it is paused.
 LEAST_QUEUE = 500
@@ -49,10 +51,14 @@ class Job:
         "is_finished",
         "is_moved",
         "lane",
+        "mates",
         "offset",
         "partition",
         "record",
         "results",
+        "span",
+        "then",
+        "to_leave",
         "worker",
     )
 
@@ -70,6 +76,33 @@ class Job:
         """What is written before it is finished."""
         self.is_moved = False
         """Whether that is the record itself, on its way to another topic."""
+        self.span: RecordSpan | None = None
+        """Where the record was read, for a table of a batch."""
+        self.mates: Sequence[Job] = ()
+        """The jobs that are handled in one call with this one, in order."""
+        self.then: Job | None = None
+        """The rest of a batch that was split: it comes next."""
+        self.to_leave: Sequence[Job] = ()
+        """Those of a batch whose lanes go on after it, one of each lane."""
+
+    @property
+    def members(self) -> Sequence[Job]:
+        """All jobs that are handled in one call: this one and its mates."""
+        return (self, *self.mates) if self.mates else (self,)
+
+    def split(self) -> None:
+        """Make two batches of one that has failed: this one, and then the rest.
+
+        Each gets one more call before it is split again.
+        """
+        members = self.members
+        middle = len(members) // 2
+        rest = members[middle]
+        rest.mates, rest.attempts = members[middle + 1 :], self.attempts - 1
+        rest.to_leave, rest.then = self.to_leave, self.then
+        # The lanes go on after the rest, which may have records of each of them.
+        self.mates, self.then, self.to_leave = members[1:middle], rest, (self,)
+        self.attempts -= 1
 
 
 class PartitionJobs:
@@ -127,6 +160,11 @@ class PartitionJobs:
         waiting.append(job)
         return False
 
+    def take_waiting(self, lane: object, count: int) -> list[Job]:
+        """Return at most so many jobs that wait in a lane, which stays with the job before them."""
+        waiting = self._lanes.get(lane) or _NOTHING
+        return [waiting.popleft() for _ in range(min(count, len(waiting)))]
+
     def leave_lane(self, job: Job) -> Job | None:
         """Take a finished job out of its lane; return the next one there."""
         waiting = self._lanes.get(job.lane)
@@ -137,14 +175,17 @@ class PartitionJobs:
 
     def finish(self, job: Job) -> None:
         """Record that a job is finished, and drop what need not be kept any more."""
-        job.is_finished = True
-        self._unfinished -= 1
         kept = self._kept
+        for member in job.members:
+            member.is_finished = True
+            member.span = None
+            self._unfinished -= 1
+        job.results = ()
         while kept and kept[0].is_finished:
             kept.popleft()
-        job.results = ()
         if kept:
-            job.record = None
+            for member in job.members:
+                member.record = None
 
     def restart(self, written: Collection[Job] = ()) -> tuple[int | None, list[int]]:
         """Return the first unfinished offset, None if there is none, and the finished ones after
@@ -218,13 +259,16 @@ class Jobs:
         created = self._partitions[assignment] = PartitionJobs(assignment, self._limit, done)
         return created
 
-    def add(self, partition: PartitionJobs, records: Iterable[Any]) -> None:
-        """Add records of a partition, in the order of their offsets."""
+    def add(
+        self, partition: PartitionJobs, records: Iterable[Any], span: RecordSpan | None = None
+    ) -> None:
+        """Add records of a partition, in the order of their offsets; they are those of ``span``."""
         ordering, ready = self._ordering, self._ready
         for record in records:
             job = partition.add(record)
             if job is None:
                 continue
+            job.span = span
             if ordering is Ordering.PARTITION:
                 is_first = partition.enter_lane(job, None)
             elif ordering is Ordering.KEY and record.key is not None:
@@ -243,6 +287,26 @@ class Jobs:
                 return job
         return None
 
+    def next_batch(self, limit: int) -> Job | None:
+        """Take the next job, with mates of its partition: at most ``limit`` jobs together."""
+        job = self.next()
+        if job is None or job.to_leave:  # to be called again
+            return job
+        partition, members, heads = job.partition, [job], [job]
+        while True:
+            if self._ordering is not Ordering.NONE:
+                members += partition.take_waiting(heads[-1].lane, limit - len(members))
+            ready = self._ready
+            if len(members) >= limit or not ready or ready[0].partition is not partition:
+                break
+            if ready[0].to_leave:
+                break
+            heads.append(ready.popleft())
+            members.append(heads[-1])
+        job.mates = tuple(members[1:])
+        job.to_leave = heads
+        return job
+
     def finish(self, job: Job) -> bool:
         """Record that a job is finished; return whether its partition has to be resumed.
 
@@ -254,10 +318,15 @@ class Jobs:
 
     def leave_lane(self, job: Job) -> None:
         """Let the next job of a lane begin, because the handler of the one before is done."""
-        if self._ordering is not Ordering.NONE and not job.partition.is_closing:
-            following = job.partition.leave_lane(job)
-            if following is not None:
-                self._ready.append(following)
+        if job.partition.is_closing:
+            return
+        if job.then is not None:
+            self._ready.append(job.then)
+        elif self._ordering is not Ordering.NONE:
+            for each in job.to_leave or (job,):
+                following = job.partition.leave_lane(each)
+                if following is not None:
+                    self._ready.append(following)
 
     def resume(self, job: Job) -> None:
         """Let a job run again that has waited for its next attempt, in its place of its lane."""

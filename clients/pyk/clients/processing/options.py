@@ -29,6 +29,8 @@ class HandlerOptions:
     retry: RetryPolicy = NO_RETRIES
     dead_letter: DeadLetter | None = None
     producer: ResultProducer | None = None
+    batch_size: int | None = None
+    """How many records a call gets at most; None for one, which is not in a batch."""
 
     @property
     def recovers(self) -> bool:
@@ -51,6 +53,7 @@ class HandlerOptions:
         retry: RetryPolicy | None = None,
         dead_letter: DeadLetter | None = None,
         producer: Any = None,
+        max_records: int | None = None,
         kind: ProducerKind,
         config: ConsumerConfig,
     ) -> HandlerOptions:
@@ -73,4 +76,5 @@ class HandlerOptions:
             retry=retry or NO_RETRIES,
             dead_letter=dead_letter,
             producer=result_producer(producer, kind, config),
+            batch_size=None if max_records is None else checked_count(max_records, "max_records"),
         )

@@ -48,7 +48,8 @@ class Recovery:
         """Return how long a record of a retry topic has to wait still; 0.0 for other records."""
         if job.attempts or job.record.topic not in self._policy.topics:
             return 0.0
-        return max(0, due_at_ms(job.record) - self._core.client.clock.time_ms()) / 1000
+        due_ms = max(due_at_ms(member.record) for member in job.members)
+        return max(0, due_ms - self._core.client.clock.time_ms()) / 1000
 
     async def recover(self, job: Job, error: Exception) -> float | None:
         """Do what follows after a failure: return the seconds until the handler is to be called
@@ -61,6 +62,9 @@ class Recovery:
         action = after_failure(self._policy, record.topic, job.attempts, error, chance)
         if isinstance(action, CallAgain):
             return action.seconds
+        if job.mates:  # until it is known which of its records fail
+            job.split()
+            return 0.0
         if isinstance(action, MoveTo):
             attempts = job.attempts + attempts_before(record)
             due_ms = client.clock.time_ms() + int(action.seconds * 1000)

@@ -20,6 +20,7 @@ from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError
+from pyk.clients.processing.batches import records_of
 from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.gaps import decode_finished, encode_finished
@@ -77,6 +78,7 @@ class HandlerSession:
         self._runner = runner
         self._lock = lock
         self._stopped = asyncio.Event()
+        self._batch_size = options.batch_size
         self.results = options.producer
         """What writes the results of handlers, None if they have none."""
         self.transactions = self._make_transactions()
@@ -110,7 +112,7 @@ class HandlerSession:
         with self._lock:
             for span in spans:
                 partition = self._partition_of(span)
-                self._jobs.add(partition, RecordIterator((span,)))
+                self._jobs.add(partition, RecordIterator((span,)), span)
                 if not partition.is_paused and partition.update_pause():
                     full.append(partition)
         return full
@@ -166,7 +168,9 @@ class HandlerSession:
                 self._core.position_calls.resume([partition.topic_partition])
 
     def record_of(self, job: Job) -> Any:
-        """Return the record of a job for its handler, deserialized."""
+        """Return the record of a job for its handler, or those of its batch, deserialized."""
+        if self._batch_size is not None:
+            return records_of(job.members, self._deserializers)
         if not self._deserializers:
             return job.record
         return deserialized(job.record, self._deserializers)
@@ -246,6 +250,12 @@ class HandlerSession:
     def job_stopped(self) -> None:
         """Note that a job of a partition that closes does not run any more."""
         self._stopped.set()
+
+    def next_job(self) -> Job | None:
+        """Take what the handler is called with next, None if there is nothing; the lock is held."""
+        if self._batch_size is None:
+            return self._jobs.next()
+        return self._jobs.next_batch(self._batch_size)
 
     def handler_done(self, job: Job) -> bool:
         """Finish a job, or let its results be written first; return whether its partition has to

@@ -140,7 +140,7 @@ class ThreadRunner:
     def _wait_for_job(self) -> Job | None:
         """Return the next job, None when there will be no more."""
         with self._changed:
-            while (job := self._jobs.next()) is None and not self._jobs.is_stopping:
+            while (job := self._session.next_job()) is None and not self._jobs.is_stopping:
                 self._idle_workers += 1
                 self._changed.wait()
                 self._idle_workers -= 1

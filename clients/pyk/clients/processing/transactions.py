@@ -280,7 +280,7 @@ class ResultTransactions:
                 raise not_a_member(job.partition.topic_partition)
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
-        written = frozenset(batch)
+        written = frozenset(member for job in batch for member in job.members)
         for partition in {job.partition for job in batch}:
             assigned = self._seams.assigned(partition.assignment)
             assert assigned is not None

@@ -150,6 +150,42 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
             producer=producer,
         )
 
+    async def process_batches(
+        self,
+        handler: Callable[[ConsumerRecords[K, V]], object],
+        *,
+        max_records: int = 500,
+        concurrency: int = 16,
+        ordering: str = "partition",
+        deadline: float | None = None,
+        retry: RetryPolicy | None = None,
+        dead_letter: str
+        | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
+        | None = None,
+        producer: AsyncProducer[Any, Any] | None = None,
+    ) -> None:
+        """Call ``handler`` with batches of records, and otherwise do as :meth:`process`.
+
+        A batch has what is there of one partition when a call can begin, at most ``max_records``,
+        in their ``ordering``: a sequence with ``to_arrow()``. It is finished as a whole.
+
+        One that fails is handled again as a whole; after the attempts of ``retry`` its halves are,
+        until it is known which records fail. These go to a retry topic or to ``dead_letter``.
+        """
+        from pyk.clients.processing.async_driver import process_in_tasks
+
+        await process_in_tasks(
+            self,
+            handler,
+            max_records=max_records,
+            concurrency=concurrency,
+            ordering=ordering,
+            deadline=deadline,
+            retry=retry,
+            dead_letter=dead_letter,
+            producer=producer,
+        )
+
     async def _do(self, step: Step) -> Any:
         if not isinstance(step, TellListener):
             return await super()._do(step)

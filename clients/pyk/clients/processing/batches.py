@@ -1,0 +1,33 @@
+"""The records of one call of a handler of ``process_batches()``. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from pyk.clients.consumer.records.deserializers import Deserializers
+from pyk.clients.consumer.records.records import ConsumerRecords
+from pyk.clients.processing.deserializing import deserialized
+from pyk.clients.processing.jobs import Job
+from pyk.protocol.records import RecordSpan
+
+
+def records_of(members: Sequence[Job], deserializers: Deserializers) -> ConsumerRecords[Any, Any]:
+    """Return the records of jobs; raise :class:`DeserializationError` if one cannot be read."""
+    spans: list[RecordSpan] = []
+    for span, jobs in groupby(members, key=lambda job: job.span):
+        assert span is not None
+        spans += _spans_of(span, list(jobs))
+    if not deserializers:
+        return ConsumerRecords(spans)
+    return ConsumerRecords(spans, [deserialized(job.record, deserializers) for job in members])
+
+
+def _spans_of(span: RecordSpan, jobs: Sequence[Job]) -> list[RecordSpan]:
+    """Return the records of jobs as parts of the span that they were read in."""
+    whole, _ = span.cut(span.origin, jobs[0].offset, jobs[-1].offset)
+    if whole is not None and whole.count == len(jobs):
+        return [whole]
+    parts = (span.cut(span.origin, job.offset, job.offset)[0] for job in jobs)
+    return [part for part in parts if part is not None]
