@@ -196,3 +196,55 @@ async def test_closing_ends_the_call_and_cancels_its_handlers():
         assert member.cancelled == [(0, 4)]
         assert member.task.exception() is None
         assert await members.committed() == {P0: 4}
+
+
+@virtual_time
+async def test_handlers_do_not_resume_what_the_application_has_paused():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 3000)
+        member = Processors(cluster).member(seconds=0.01)
+        await eventually(lambda: member.consumer.paused() == {P0})
+
+        member.consumer.pause(P0)
+        await asyncio.sleep(60)
+
+        assert len(member.handled) < 2000
+        assert member.consumer.paused() == {P0}
+        member.consumer.resume(P0)
+        await eventually(lambda: len(member.handled) == 3000, timeout=120)
+        await member.wake()
+
+
+@virtual_time
+async def test_a_resume_of_the_application_waits_for_handlers_that_have_enough():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 3000)
+        member = Processors(cluster).member(seconds=0.01)
+        await eventually(lambda: member.consumer.paused() == {P0})
+
+        for _ in range(5):
+            member.consumer.resume(P0)
+            await asyncio.sleep(0.05)
+
+        assert member.consumer._core.partitions[P0].buffer.position <= 1000
+        await eventually(lambda: len(member.handled) == 3000, timeout=120)
+        await member.wake()
+
+
+@pytest.mark.parametrize("limit", [0, 100])
+@virtual_time
+async def test_brokers_that_take_short_notes_only_get_short_ones(limit):
+    async with reference_cluster(offset_metadata_max_bytes=limit) as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 600)
+        members = Processors(cluster, auto_commit_interval_ms=100)
+        stuck = {(0, n) for n in range(5, 500, 2)}
+        member = members.member(seconds=0.01, ordering="none", concurrency=600, stuck=stuck)
+
+        await eventually(lambda: len(member.handled) == 600 - len(stuck))
+        await asyncio.sleep(2)
+
+        assert await members.committed() == {P0: 5}
+        await member.crash()

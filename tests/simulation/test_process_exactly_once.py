@@ -152,6 +152,29 @@ async def test_results_are_written_while_a_handler_never_returns():
         await second.wake()
 
 
+@pytest.mark.parametrize("limit", [16, 4096])
+@virtual_time
+async def test_what_a_note_cannot_name_is_not_written_before_it_can(limit):
+    async with reference_cluster(offset_metadata_max_bytes=limit) as cluster:
+        await cluster.create_topic("orders", partitions=3)
+        await cluster.create_topic("bills", partitions=1)
+        await produce(cluster, "orders", COUNT, partitions=3)
+        biller = Biller(cluster)
+        biller.options = {"ordering": "none", "concurrency": COUNT}
+        biller.stuck = {b"%d" % n for n in range(COUNT) if n // 3 % 2}
+        biller.start()
+        await eventually(lambda: len(biller.handled) == COUNT // 2)
+        await asyncio.sleep(5)
+        await biller.crash()
+        some = len(await values_of(cluster, "bills"))
+        second = Biller(cluster).start()
+
+        assert await all_bills(cluster) == list(range(COUNT))
+        assert len(second.handled) == COUNT - some
+        assert (some == COUNT // 2) is (limit == 4096)
+        await second.wake()
+
+
 @virtual_time
 async def test_a_handler_that_fails_leaves_nothing_behind():
     async with cluster_with_orders() as cluster:

@@ -15,32 +15,68 @@ from __future__ import annotations
 import base64
 import binascii
 import itertools
+import logging
 from collections.abc import Iterable, Iterator
+
+log = logging.getLogger(__name__)
 
 PREFIX = "pyk1:"
 # Brokers refuse notes beyond offset.metadata.max.bytes, which is 4096 unless it was changed.
 MAX_BYTES = 4096
-_MAX_PAYLOAD = (MAX_BYTES - len(PREFIX)) // 4 * 3
+# A shorter one has no room for a gap.
+SHORTEST_BYTES = 16
 # No partition keeps so many records; a damaged note must not make a set of billions of offsets.
-_MAX_SPAN = 10_000_000
+_MAX_FINISHED = 1_000_000
+_MAX_OFFSET = 2**63 - 1
 
 
-def encode_finished(offset: int, finished: Iterable[int]) -> str:
+def encode_finished(offset: int, finished: Iterable[int], max_bytes: int = MAX_BYTES) -> str:
     """Return the note for a commit of ``offset``: the finished offsets after it, which ascend.
 
     As many as fit, the first ones first; an empty text if there are none.
     """
-    payload = bytearray()
-    after = offset
+    return _encode(offset, finished, max_bytes)[0]
+
+
+def encode_all(offset: int, finished: Iterable[int], max_bytes: int = MAX_BYTES) -> str | None:
+    """Return the note as :func:`encode_finished`, None if it cannot name all of them."""
+    note, is_complete = _encode(offset, finished, max_bytes)
+    return note if is_complete else None
+
+
+def _encode(offset: int, finished: Iterable[int], max_bytes: int) -> tuple[str, bool]:
+    """Return a note, and whether everything fits."""
+    longest = max(0, max_bytes - len(PREFIX)) // 4 * 3
+    payload, after, is_complete = bytearray(), offset, True
     for first, end in _runs(finished):
         if first < after:
             continue
         pair = _varint(first - after) + _varint(end - first)
-        if len(payload) + len(pair) > _MAX_PAYLOAD:
+        if len(payload) + len(pair) > longest:
+            is_complete = False
             break
         payload += pair
         after = end
-    return PREFIX + base64.b64encode(payload).decode() if payload else ""
+    return (PREFIX + base64.b64encode(payload).decode() if payload else ""), is_complete
+
+
+class NoteLimit:
+    """How long notes may be: as long as brokers take them."""
+
+    def __init__(self) -> None:
+        self.max_bytes = MAX_BYTES
+
+    def shorten(self) -> bool:
+        """Learn that a broker has refused a note; return False if there are none any more."""
+        if not self.max_bytes:
+            return False
+        self.max_bytes = self.max_bytes // 2 if self.max_bytes > SHORTEST_BYTES else 0
+        log.warning(
+            "The broker refuses notes of commits (offset.metadata.max.bytes): they are limited to "
+            "%d bytes from now on, so a restart may repeat more",
+            self.max_bytes,
+        )
+        return True
 
 
 def decode_finished(offset: int, note: str) -> frozenset[int]:
@@ -54,7 +90,9 @@ def decode_finished(offset: int, note: str) -> frozenset[int]:
         lengths = list(_numbers(base64.b64decode(note[len(PREFIX) :], validate=True)))
     except (binascii.Error, ValueError):
         return frozenset()
-    if len(lengths) % 2 or sum(lengths) > _MAX_SPAN:
+    if len(lengths) % 2 or sum(lengths[1::2]) > _MAX_FINISHED:
+        return frozenset()
+    if offset + sum(lengths) > _MAX_OFFSET:
         return frozenset()
     ends = list(itertools.accumulate(lengths, initial=offset))
     runs = zip(ends[1::2], ends[2::2], strict=True)

@@ -115,6 +115,8 @@ class PartitionJobs:
         self.running: set[Job] = set()
         self.is_paused = False
         """Whether no more of this partition should be handed out."""
+        self.is_paused_by_application = False
+        """Whether it stays paused once it need not be any more."""
         self.is_closing = False
         """Whether no more of its jobs may begin."""
         self.is_cancelled = False

@@ -16,16 +16,16 @@ from typing import Any, Protocol
 from pyk.clients.consumer.commits.commits import OTHER_GENERATION
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose
-from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError
 from pyk.clients.processing.batches import records_of
 from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.deserializing import deserialized
-from pyk.clients.processing.gaps import decode_finished, encode_finished
+from pyk.clients.processing.gaps import NoteLimit, decode_finished, encode_finished
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.pauses import Pauses
 from pyk.clients.processing.recovery import Recovery
 from pyk.clients.processing.transactions import ResultTransactions, Seams
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -79,6 +79,8 @@ class HandlerSession:
         self._lock = lock
         self._stopped = asyncio.Event()
         self._batch_size = options.batch_size
+        self._notes = NoteLimit()
+        self.pauses = Pauses(core, jobs, lock)
         self.results = options.producer
         """What writes the results of handlers, None if they have none."""
         self.transactions = self._make_transactions()
@@ -94,7 +96,7 @@ class HandlerSession:
     def _make_transactions(self) -> ResultTransactions | None:
         if self.results is None or not self.results.is_transactional:
             return None
-        seams = Seams(self._assigned, self.follow_pauses, self._put_aside, self._runner.fail)
+        seams = Seams(self.pauses, self._notes, self._put_aside, self._runner.fail)
         return ResultTransactions(self._core, self._jobs, self._lock, self.results, seams)
 
     async def _put_aside(self, job: Job, error: Exception) -> None:
@@ -140,32 +142,13 @@ class HandlerSession:
 
     def _done_before(self, assignment: Assignment) -> frozenset[int]:
         """Return what the owner before has finished, as its last commit tells."""
-        assigned, group = self._assigned(assignment), self._core.group
+        assigned, group = self.pauses.assigned(assignment), self._core.group
         if assigned is None or group is None:
             return frozenset()
         committed = group.progress.begun_with(assigned)
         if committed is None:
             return frozenset()
         return decode_finished(committed.offset, committed.metadata)
-
-    def _assigned(self, assignment: Assignment) -> AssignedPartition | None:
-        """Return a partition if it is still assigned, without interruption."""
-        if self._core.is_closed:
-            return None
-        partitions, name = self._core.partitions, assignment.topic_partition
-        assigned = partitions[name] if name in partitions else None  # noqa: SIM401 (not a dict)
-        return assigned if assigned and assigned.buffer.assignment is assignment else None
-
-    def follow_pauses(self, partitions: Iterable[PartitionJobs]) -> None:
-        """Pause and resume partitions as their jobs want it now."""
-        for partition in partitions:
-            assigned = self._assigned(partition.assignment)
-            if assigned is None:
-                continue
-            if partition.is_paused:
-                self._core.position_calls.pause([partition.topic_partition])
-            else:
-                self._core.position_calls.resume([partition.topic_partition])
 
     def record_of(self, job: Job) -> Any:
         """Return the record of a job for its handler, or those of its batch, deserialized."""
@@ -183,9 +166,13 @@ class HandlerSession:
         with self._lock:
             partition = self._jobs.of(assignment)
             offset, finished = (None, []) if partition is None else partition.restart()
-        return (
-            None if offset is None else OffsetAndMetadata(offset, encode_finished(offset, finished))
-        )
+        if offset is None:
+            return None
+        return OffsetAndMetadata(offset, encode_finished(offset, finished, self._notes.max_bytes))
+
+    def shorten_notes(self) -> bool:
+        """Write shorter notes, as a broker has refused one; return False if there are none left."""
+        return self._notes.shorten()
 
     # -- rebalances --------------------------------------------------------------------------------
 
@@ -272,6 +259,7 @@ class HandlerSession:
         """Commit from now on what handlers have finished."""
         await self._core.ready()
         self._core.reader.deserialize(False)
+        self._core.position_calls.handled = self.pauses
         if self._core.group is not None:
             self._core.group.progress.handled = self
         if self.transactions is not None:
@@ -303,6 +291,7 @@ class HandlerSession:
         The commit takes no longer than so many ``seconds``, or than a request may.
         """
         self._core.reader.deserialize(True)
+        self._core.position_calls.handled = None
         group = self._core.group
         if group is not None and not self._core.is_closed:
             now, config = self._core.client.clock.now(), self._core.config
@@ -322,12 +311,10 @@ class HandlerSession:
             group.progress.handled = None
 
     def _give_back(self, partition: PartitionJobs) -> None:
-        assigned = self._assigned(partition.assignment)
+        assigned = self.pauses.assigned(partition.assignment)
         if assigned is None:
             return
-        name = partition.topic_partition
-        if partition.is_paused:
-            self._core.position_calls.resume([name])
+        self.pauses.end(partition)
         unfinished = partition.first_unfinished
         if unfinished is not None:
             self._core.positions.seek(assigned, unfinished, -1)

@@ -31,7 +31,6 @@ import attrs
 from pyk.clients.consumer.commits.commits import not_a_member
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
-from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.errors import (
     CommitFailedError,
     KafkaError,
@@ -41,8 +40,9 @@ from pyk.clients.errors import (
     TransactionAbortedError,
 )
 from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome
-from pyk.clients.processing.gaps import encode_finished
+from pyk.clients.processing.gaps import NoteLimit, encode_all
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
+from pyk.clients.processing.pauses import Pauses
 from pyk.clients.processing.result_producer import (
     ResultProducer,
     Sent,
@@ -76,11 +76,10 @@ _FINAL = frozenset(
 
 @attrs.frozen
 class Seams:
-    """What the session does for transactions."""
+    """What the session lends to transactions."""
 
-    assigned: Callable[[Assignment], AssignedPartition | None]
-    """Returns a partition if it is still assigned, without interruption."""
-    follow_pauses: Callable[[Iterable[PartitionJobs]], None]
+    pauses: Pauses
+    notes: NoteLimit
     put_aside: Callable[[Job, Exception], Any]
     """Does what follows if the results of a job cannot be written; awaited."""
     fail: Callable[[BaseException], None]
@@ -105,6 +104,8 @@ class ResultTransactions:
         self._seams = seams
         self._done: deque[Job] = deque()
         self._batch: Sequence[Job] = ()
+        self._waiting: Sequence[Job] = ()
+        """Those for which the note of the last commit had no room."""
         self._doubtful: ConsumedOffsets | None = None
         """The offsets of a transaction of which nobody knows whether it was committed."""
         self._is_called = False
@@ -166,7 +167,7 @@ class ResultTransactions:
     def _has(self, partitions: Collection[TopicPartition] | None) -> bool:
         return any(
             (partitions is None or job.partition.topic_partition in partitions) and self._holds(job)
-            for job in (*self._batch, *list(self._done))
+            for job in (*self._batch, *self._waiting, *list(self._done))
         )
 
     def _holds(self, job: Job) -> bool:
@@ -174,7 +175,7 @@ class ResultTransactions:
         assignment = job.partition.assignment
         if self._jobs.of(assignment) is not job.partition:
             return False
-        return self._seams.assigned(assignment) is not None
+        return self._seams.pauses.assigned(assignment) is not None
 
     # -- one transaction after the other -----------------------------------------------------------
 
@@ -197,13 +198,14 @@ class ResultTransactions:
     async def _write(self) -> None:
         """Write the batch until that succeeds, or nothing of it is left."""
         client, failures = self._core.client, 0
-        while batch := [job for job in self._batch if self._holds(job)]:
-            self._batch = batch
+        while batch := self._select():
             try:
                 consumed = await self._transaction(batch)
             except UnwritableError as unwritable:
                 await self._seams.put_aside(unwritable.job, unwritable.error)
             except KafkaError as error:
+                if self._doubtful is None and self._is_shortened_after(error):
+                    continue
                 if self._doubtful is not None or not may_pass(error):
                     raise
                 failures += 1
@@ -215,6 +217,34 @@ class ResultTransactions:
                 break
         self._batch = ()
         self._written.set()
+
+    def _select(self) -> Sequence[Job]:
+        """Return what the next transaction writes; what it has no room for waits for the one after.
+
+        All that is finished has to be named in the note of the commit: what is left out there would
+        be handled, and written, again. So what does not fit waits until gaps before it are closed.
+        """
+        held = [job for job in (*self._waiting, *self._batch) if self._holds(job)]
+        chosen: set[Job] = set()
+        for partition in {job.partition for job in held}:
+            jobs = sorted((j for j in held if j.partition is partition), key=lambda j: j.offset)
+            count = len(jobs)
+            while count and not self._fits(partition, jobs[:count]):
+                count //= 2
+            chosen.update(jobs[:count])
+        self._batch = [job for job in held if job in chosen]
+        self._waiting = [job for job in held if job not in chosen]
+        return self._batch
+
+    def _is_shortened_after(self, error: KafkaError) -> bool:
+        is_refused = _code_of_cause(error) == ErrorCode.OFFSET_METADATA_TOO_LARGE
+        return is_refused and self._seams.notes.shorten()
+
+    def _fits(self, partition: PartitionJobs, jobs: Sequence[Job]) -> bool:
+        with self._lock:
+            offset, ahead = partition.restart(_members(jobs))
+        limit = self._seams.notes.max_bytes
+        return offset is None or encode_all(offset, ahead, limit) is not None
 
     async def _transaction(self, batch: Sequence[Job]) -> ConsumedOffsets:
         await self._producer.begin()
@@ -280,9 +310,9 @@ class ResultTransactions:
                 raise not_a_member(job.partition.topic_partition)
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
-        written = frozenset(member for job in batch for member in job.members)
+        written = _members(batch)
         for partition in {job.partition for job in batch}:
-            assigned = self._seams.assigned(partition.assignment)
+            assigned = self._seams.pauses.assigned(partition.assignment)
             assert assigned is not None
             name = partition.topic_partition
             offsets[name] = self._restart(partition, assigned, written)
@@ -300,7 +330,10 @@ class ResultTransactions:
             after = partition.next_offset
         if offset is None:
             return OffsetAndMetadata(max(after, finished))
-        return OffsetAndMetadata(offset, encode_finished(offset, ahead))
+        note = encode_all(offset, ahead, self._seams.notes.max_bytes)
+        if note is None:  # a seek meanwhile; it is selected again
+            raise not_a_member(partition.topic_partition)
+        return OffsetAndMetadata(offset, note)
 
     def _committed(self, batch: Sequence[Job], consumed: ConsumedOffsets) -> None:
         group = self._core.group
@@ -313,7 +346,7 @@ class ResultTransactions:
         kept = {job.partition.topic_partition for job in held}
         versions = {p: version for p, version in consumed.versions.items() if p in kept}
         group.commits.stored_by_transaction(consumed.offsets, versions)
-        self._seams.follow_pauses(resumed)
+        self._seams.pauses.follow(resumed)
 
 
 def may_pass(error: KafkaError) -> bool:
@@ -324,9 +357,18 @@ def may_pass(error: KafkaError) -> bool:
     if error.fatal or isinstance(error, StateError):
         return False
     if isinstance(error, TransactionAbortableError | TransactionAbortedError):
-        cause = error.__cause__
-        return not isinstance(cause, KafkaError) or cause.code not in _FINAL
+        is_ended = isinstance(error.__cause__, StateError)
+        return not is_ended and _code_of_cause(error) not in _FINAL
     return error.retriable or isinstance(error, CommitFailedError)
+
+
+def _code_of_cause(error: KafkaError) -> int | None:
+    cause = error.__cause__
+    return cause.code if isinstance(cause, KafkaError) else None
+
+
+def _members(jobs: Iterable[Job]) -> frozenset[Job]:
+    return frozenset(member for job in jobs for member in job.members)
 
 
 def _unwritable(sent: Sent) -> UnwritableError | None:

@@ -99,6 +99,10 @@ class HandledOffsets(Protocol):
         """Whether the consumer commits what is finished; otherwise transactions do."""
         ...
 
+    def shorten_notes(self) -> bool:
+        """Write shorter notes, as a broker has refused one; return False if there are none left."""
+        ...
+
     def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
         """Return the first unfinished offset and a note, None if all of a partition is finished."""
         ...

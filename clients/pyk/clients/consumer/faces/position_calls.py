@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.commits.offsets_argument import checked_offset
@@ -31,6 +31,14 @@ from pyk.clients.topic_partition import (
 log = logging.getLogger(__name__)
 
 UNRESOLVED = frozenset({PositionState.COMMITTED, PositionState.RESET, PositionState.IN_DOUBT})
+
+
+class PausesOfHandlers(Protocol):
+    """The pauses of partitions whose handlers have enough to do."""
+
+    def application_pauses(self, name: TopicPartition, is_paused: bool) -> bool:
+        """Take note of a call of the application; return whether it waits for the handlers."""
+        ...
 
 
 class PositionCalls:
@@ -67,6 +75,8 @@ class PositionCalls:
         self._ready = ready
         self._limits = limits
         self._has_unheard_loss = has_unheard_loss
+        self.handled: PausesOfHandlers | None = None
+        """What ``process()`` pauses, while it runs."""
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -133,13 +143,25 @@ class PositionCalls:
         return True
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
-        for assigned in [self._assigned_partition(partition) for partition in partitions]:
-            self._writer.pause(assigned.buffer)
+        self._pause(partitions, True)
 
     def resume(self, partitions: Collection[tuple[str, int]]) -> None:
+        self._pause(partitions, False)
+
+    def _pause(self, partitions: Collection[tuple[str, int]], is_paused: bool) -> None:
         for assigned in [self._assigned_partition(partition) for partition in partitions]:
-            self._writer.resume(assigned.buffer)
-            assigned.progress.made(self._client.clock.now())
+            name, handled = assigned.topic_partition, self.handled
+            if handled is None or not handled.application_pauses(name, is_paused):
+                self.set_paused(name, is_paused)
+
+    def set_paused(self, partition: TopicPartition, is_paused: bool) -> None:
+        """Pause or resume a partition, whoever wants it."""
+        assigned = self._assigned_partition(partition)
+        if is_paused:
+            self._writer.pause(assigned.buffer)
+            return
+        self._writer.resume(assigned.buffer)
+        assigned.progress.made(self._client.clock.now())
         self._look()
 
     def paused(self) -> set[TopicPartition]:

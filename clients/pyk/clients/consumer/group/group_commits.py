@@ -17,7 +17,7 @@ from pyk.clients.consumer.group.membership import Membership
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, OffsetMetadataTooLargeError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -148,6 +148,12 @@ class GroupCommits:
     ) -> None:
         try:
             await self._commit(finished, owners, deadline)
+        except OffsetMetadataTooLargeError as error:
+            handled = self.progress.handled
+            if handled is None or not handled.shorten_notes():
+                log.warning("Auto-commit in group %s failed: %s", self._group_id, error)
+            else:
+                await self.commit_finished(finished, deadline)
         except KafkaError as error:
             log.warning("Auto-commit in group %s failed: %s", self._group_id, error)
 

@@ -30,7 +30,11 @@ class Operation:
         self._why = why
         self._waiters = 0
         self._result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        client.supervisor.spawn(name, self._run(coroutine))
+        try:
+            client.supervisor.spawn(name, self._run(coroutine))
+        except ClosedError:
+            coroutine.close()
+            raise
 
     @property
     def is_over(self) -> bool:
