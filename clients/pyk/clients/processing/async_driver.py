@@ -95,7 +95,7 @@ class TaskRunner:
         while True:
             spans, _ = await self._consumer._take(limit, None)
             self._core.reader.is_under_way = False
-            self._session.pauses.follow(self._session.add(spans))
+            self._session.follow_pauses(self._session.add(spans))
             self._start_workers()
 
     # -- workers -----------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class TaskRunner:
             if wait is not None:
                 self._session.call_again(job, wait)
             elif self._session.handler_done(job):
-                self._session.pauses.follow((partition,))
+                self._session.follow_pauses((partition,))
             count += 1
             if count % TURN == 0:
                 await asyncio.sleep(0)

@@ -150,6 +150,10 @@ class HandlerSession:
             return frozenset()
         return decode_finished(committed.offset, committed.metadata)
 
+    def follow_pauses(self, partitions: Iterable[PartitionJobs]) -> None:
+        """Pause and resume partitions as their jobs want it now."""
+        self.pauses.follow(partitions)
+
     def record_of(self, job: Job) -> Any:
         """Return the record of a job for its handler, or those of its batch, deserialized."""
         if self._batch_size is not None:

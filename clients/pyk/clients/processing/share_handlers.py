@@ -169,6 +169,10 @@ class ShareHandlerSession:
 
     # -- acknowledgements --------------------------------------------------------------------------
 
+    def next_job(self) -> Job | None:
+        """Take what the handler is called with next, None if there is nothing; the lock is held."""
+        return self._jobs.next()
+
     def handler_done(self, job: Job) -> bool:
         """Acknowledge the record of a job, which is finished."""
         acquired: Any = job.partition.assignment

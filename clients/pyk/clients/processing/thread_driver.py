@@ -99,7 +99,7 @@ class ThreadRunner:
             self._core.reader.is_under_way = False
             full = self._session.add(spans)
             if full:
-                self._consumer._now_on_loop(self._session.pauses.follow, full)
+                self._consumer._now_on_loop(self._session.follow_pauses, full)
             self._start_workers()
 
     # -- workers -----------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class ThreadRunner:
                 if ready:
                     self._changed.notify()
         if is_resumed:
-            self._core.call_soon(self._session.pauses.follow, (job.partition,))
+            self._core.call_soon(self._session.follow_pauses, (job.partition,))
         if is_closing:
             self._core.call_soon(self._session.job_stopped)
 
