@@ -27,6 +27,7 @@ COMMANDS = {
     "completion": "Print the completion of commands for a shell.",
     "config": "Show and change settings of topics, brokers and groups.",
     "consume": "Print the records of a topic.",
+    "copy": "Copy records from topic to topic, or cluster to cluster.",
     "decode": "Show bytes of the Kafka protocol as text.",
     "doctor": "Find out why a client cannot work.",
     "dump-log": "Show what the files of a log hold.",

@@ -76,8 +76,10 @@ def _code_of(error: Any, clients: Any) -> ExitCode:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what caused it."""
-    while error is not None:
+    """Yield an error and what caused it, each once: causes may form a circle."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
         yield error
         error = error.__cause__
 

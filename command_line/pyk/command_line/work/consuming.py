@@ -56,6 +56,12 @@ def consume_topic(
     parquet: str | None = None,
 ) -> None:
     """Print the records that are wanted."""
+    with printer_for(formatted, parquet, wanted.record_filter) as printer:
+        read_topic(wanted, printer)
+
+
+def read_topic(wanted: Wanted, printer: Printer) -> None:
+    """Hand the records that are wanted to a printer."""
     options: dict[str, Any] = {
         "allow.auto.create.topics": False,
         "auto.offset.reset": "earliest",
@@ -63,19 +69,14 @@ def consume_topic(
     }
     if wanted.group is not None:
         options["group.id"] = wanted.group
-    with (
-        _stopped_by_sigterm(),
-        consumer(options) as client,
-        printer_for(formatted, parquet, wanted.record_filter) as printer,
-    ):
+    with _stopped_by_sigterm(), consumer(options) as client:
         reading = Reading(client, wanted, printer)
         try:
             reading.run()
         except KeyboardInterrupt:
+            reading.commit()
             if not wanted.is_followed:
                 raise
-        finally:
-            reading.commit()
 
 
 class Reading:

@@ -15,10 +15,8 @@ import click
 
 from pyk.clients import (
     Delivery,
-    KafkaError,
     KafkaTimeoutError,
     Producer,
-    SeveralErrors,
     UnknownTopicOrPartitionError,
 )
 from pyk.clients.wording import counted
@@ -55,7 +53,7 @@ def produce_files(
 ) -> None:
     """Send what files hold to a topic."""
     with producer(options) as client:
-        _check_topic(client, topic)
+        check_topic(client, topic)
         sending = Sending(client, topic, rate, is_told=wants_json())
         for name in files:
             kind = source or SUFFIXES.get(Path(name).suffix, "lines")
@@ -97,7 +95,7 @@ class Sending:
         )
         self.count += 1
         while self._pending and self._pending[0].done():
-            self._settle(self._pending.popleft())
+            self._settle_first()
 
     def send_tables(self, tables: Iterator[Any], additions: Additions) -> None:
         """Send Arrow tables with the columns of records."""
@@ -115,14 +113,16 @@ class Sending:
     def finish(self) -> None:
         """Wait until all records are acknowledged; raise if one is not."""
         self.client.flush()
-        for delivery in self._pending:
-            self._settle(delivery)
+        while self._pending:
+            self._settle_first()
+
+    def _settle_first(self) -> None:
+        """Settle the oldest record; one that failed stays, so that it is never forgotten."""
+        self._settle(self._pending[0])
+        self._pending.popleft()
 
     def _settle(self, delivery: Delivery) -> None:
-        try:
-            done = delivery.result()
-        except KafkaError as error:
-            raise _lost(error) from error
+        done = delivery.result()
         if self.is_told:
             print_json(
                 {
@@ -143,12 +143,7 @@ class Sending:
             time.sleep(delay)
 
 
-def _lost(error: KafkaError) -> KafkaError:
-    """Return the first error of several records."""
-    return next(iter(error.errors.values())) if isinstance(error, SeveralErrors) else error
-
-
-def _check_topic(client: Producer, topic: str) -> None:
+def check_topic(client: Producer, topic: str) -> None:
     """Fail early where the topic does not exist and is not created by being used."""
     try:
         client.partitions_for(topic, timeout=UNKNOWN_TOPIC_SECONDS)

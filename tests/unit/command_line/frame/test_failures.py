@@ -62,6 +62,10 @@ def test_an_error_that_nobody_expected_is_called_a_bug() -> None:
     )
 
 
+def test_an_error_that_is_its_own_cause_is_explained() -> None:
+    assert explain(caused(EXISTS, EXISTS), "pyk") == Failure(1, "it exists")
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [("a", "a"), ("a:\n  b\n  c", "a: b; c"), ("a;\nb?", "a; b?"), ("", "")],

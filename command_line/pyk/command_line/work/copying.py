@@ -1,0 +1,53 @@
+"""Copy records of one topic into another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyk.clients import Producer
+from pyk.clients.wording import counted
+from pyk.command_line.frame.connecting import producer
+from pyk.command_line.frame.output import tell
+from pyk.command_line.frame.settings import Settings
+from pyk.command_line.records.outgoing import OutgoingRecord
+from pyk.command_line.work.consuming import Wanted, read_topic
+from pyk.command_line.work.printing import Condition, Records
+from pyk.command_line.work.producing import Sending, check_topic
+
+
+class CopyPrinter:
+    """Sends records to a topic, instead of printing them."""
+
+    def __init__(self, client: Producer, target: str, *, keeps_partitions: bool) -> None:
+        self.count = 0
+        self._keeps_partitions = keeps_partitions
+        self._sending = Sending(client, target, rate=None, is_told=False)
+
+    def take(self, records: Records, inside: Condition) -> None:
+        for record in records:
+            if inside is None or inside(record):
+                self._sending.send(self._copied(record))
+                self.count += 1
+
+    def flush(self) -> None:
+        """Wait until all copies are acknowledged; raise if one is not."""
+        self._sending.finish()
+
+    def _copied(self, record: Any) -> OutgoingRecord:
+        return OutgoingRecord(
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+            partition=record.partition if self._keeps_partitions else None,
+            timestamp_ms=record.timestamp if record.timestamp >= 0 else None,
+        )
+
+
+def copy_topic(wanted: Wanted, target: str, to: Settings | None, *, keeps_partitions: bool) -> None:
+    """Copy the records that are wanted; ``to`` names another cluster."""
+    with producer(settings=to) as client:
+        check_topic(client, target)
+        copier = CopyPrinter(client, target, keeps_partitions=keeps_partitions)
+        read_topic(wanted, copier)
+    form = {"source": wanted.topic, "target": target, "records": copier.count}
+    tell(f"{counted(copier.count, 'record')} copied from {wanted.topic} to {target}", form)
