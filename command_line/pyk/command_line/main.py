@@ -32,6 +32,7 @@ COMMANDS = {
     "doctor": "Find out why a client cannot work.",
     "dump-log": "Show what the files of a log hold.",
     "group": "List, describe, reset and delete groups, and watch their lag.",
+    "perf": "Measure how fast records are sent and read.",
     "produce": "Send records to a topic.",
     "topic": "Create, list, describe, change and delete topics.",
 }
