@@ -369,3 +369,18 @@ def test_an_open_transaction_times_out_after_a_crash() -> None:
     transactions.advance(41)
 
     assert transactions.state() == "PrepareAbort"
+
+
+def test_known_partitions_begin_a_transaction_that_is_not_open() -> None:
+    transactions, producer = open_transaction(version=1)
+    transactions.end(producer)
+    transactions.leaders_answer()
+
+    assert transactions.add(producer) is OK
+
+    assert transactions.state() == "Ongoing"
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 900_000])
+def test_a_timeout_within_the_limits_is_taken(timeout_ms: int) -> None:
+    assert isinstance(Transactions().init(timeout_ms=timeout_ms), tuple)
