@@ -13,6 +13,7 @@ import attrs
 import click
 
 from pyk.command_line.disk.log_segment import is_segment
+from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.readable import Style
 from pyk.command_line.text import printable, to_line
@@ -78,7 +79,9 @@ def decode(
     Of a capture, the messages on connections to --port are shown, each response with the time since
     its request.
     """
-    printer = _Printer(Style(is_full=full, shows_secrets=show_secrets), as_json)
+    printer = _Printer(
+        Style(is_full=full, shows_secrets=show_secrets), as_json or settings_of().as_json
+    )
     try:
         if len(words) > 2 and words[1].isdigit() and not _is_hex(words[0].encode()):
             printer.body(words[0], int(words[1]), _bytes_of(words[2:]))

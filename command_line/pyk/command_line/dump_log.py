@@ -20,6 +20,7 @@ from pyk.command_line.disk.internal_topics import decoder_for
 from pyk.command_line.disk.lines import DumpItem, Problem
 from pyk.command_line.disk.log_segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.disk.producers import dump_producer_snapshot
+from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.readable import Style
 from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 
@@ -72,7 +73,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     The exit status is 1 if a file is damaged or not one of these; standard error names each
     problem. The text files of a partition's folder are skipped.
     """
-    dump = _Dump(**options)
+    dump, as_json = _Dump(**options), as_json or settings_of().as_json
     has_problems = False
     for path in files:
         if path.name in _TEXT_FILES:

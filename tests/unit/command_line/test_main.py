@@ -38,3 +38,10 @@ def test_the_error_for_an_unknown_command_suggests_the_nearest_or_lists_all(
 
     assert told.exit_code == 2
     assert words in told.output
+
+
+def test_json_is_asked_for_before_a_command_that_needs_no_cluster() -> None:
+    before = CliRunner().invoke(main, ["--json", "decode", "HeartbeatResponse", "0", "0000"])
+    after = CliRunner().invoke(main, ["decode", "--json", "HeartbeatResponse", "0", "0000"])
+
+    assert before.output == after.output == '{"errorCode":0}\n'
