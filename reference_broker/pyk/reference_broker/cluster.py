@@ -1,15 +1,13 @@
-"""A cluster in this process: ``AsyncCluster`` on the caller's loop, ``Cluster`` on a thread's."""
+"""A cluster in this process, on the caller's event loop."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from os import PathLike, fspath
 from random import Random, SystemRandom
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem import FileSystem, OsFileSystem
@@ -35,9 +33,12 @@ from .listeners import SecurityProtocol, listeners_of
 from .security.certificates import Certificates
 
 if TYPE_CHECKING:
-    from .security.client_files import ClientFolder
+    from pyk.protocol.records import ConsumerRecord
 
-R = TypeVar("R")
+    from .expectations import ExpectedRecord
+    from .partition import Partition
+    from .record_notation import WrittenRecord
+    from .security.client_files import ClientFolder
 
 # As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
 # three seconds for members that will not come slows development. Neither should a rebalance of a
@@ -211,7 +212,7 @@ class AsyncCluster:
         return (librdkafka_properties if librdkafka else java_properties)(options, files)
 
     def __repr__(self) -> str:
-        return f"<AsyncCluster {_whereabouts(self)}>"
+        return f"<AsyncCluster {whereabouts(self)}>"
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -282,6 +283,74 @@ class AsyncCluster:
         )
         await self._controller().create_topic(topic)
 
+    # -- records ---------------------------------------------------------------------------------
+
+    async def seed(self, records: Mapping[str, Iterable[WrittenRecord]]) -> None:
+        """Append records to topics, which are created with one partition where there are none.
+
+        A record is ``b"value"``, ``("key", "value")``, or has names: ``{"value": …, "headers": …,
+        "partition": 2, "timestamp_ms": …}``. Returns once all are stored; raises the broker's error
+        for what it does not take.
+        """
+        from .record_waits import until_safe
+        from .seeding import batches_of
+
+        for topic, written in records.items():
+            broker = self._controller()
+            if topic in broker.services.internal_topics:
+                raise ValueError(f"{topic!r} is written by the broker only")
+            if not self._partitions_of(topic):
+                await self.create_topic(topic)
+            partitions = self._partitions_of(topic)
+            now_ms = self._environment.clock.time_ms()
+            for number, batch in batches_of(topic, written, len(partitions), now_ms):
+                partitions[number].append(batch, needs_all_replicas=True)
+            for partition in partitions:
+                await until_safe(partition, partial(self._is_running, broker))
+
+    async def records(self, topic: str, *, committed: bool = True) -> list[ConsumerRecord]:
+        """Return all records of a topic, by partition and offset.
+
+        Records of open and aborted transactions are left out; ``committed=False`` includes them.
+        Raises :class:`ApiError` if there is no such topic.
+        """
+        from .topic_contents import existing_partitions_of, read_records
+
+        return [
+            record
+            for partition in existing_partitions_of(self._controller().services, topic)
+            for record in read_records(partition, committed=committed)
+        ]
+
+    async def expect(
+        self,
+        topic: str,
+        *expected: ExpectedRecord,
+        timeout: float = 5.0,
+        exactly: bool = True,
+    ) -> list[ConsumerRecord]:
+        """Wait until a topic has these records, and return them; raise ``AssertionError`` if not.
+
+        Records are written as for :meth:`seed`, and only what is named is compared; a function of
+        a record may stand for one. A topic with one partition has them in this order, one with
+        several in any. With ``exactly=False`` it may have others, too.
+        """
+        from .expectations import Expectation
+        from .record_waits import until_met
+
+        return await until_met(
+            Expectation(topic, expected),
+            lambda: self._partitions_of(topic),
+            timeout,
+            exactly=exactly,
+        )
+
+    def _partitions_of(self, topic: str) -> list[Partition]:
+        """Return the partitions of a topic, none if there is no such topic or no node."""
+        from .topic_contents import partitions_of
+
+        return partitions_of(self._controller().services, topic) if self._brokers else []
+
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
     ) -> list[ReceivedRequest]:
@@ -293,6 +362,9 @@ class AsyncCluster:
             raise RuntimeError("no node is running: start one first")
         return next(iter(self._brokers.values()))
 
+    def _is_running(self, broker: Broker) -> bool:
+        return broker in self._brokers.values()
+
     def _take(self, node: int) -> Broker:
         if node not in self._brokers:
             running = ", ".join(map(str, self._brokers)) or "none"
@@ -300,161 +372,7 @@ class AsyncCluster:
         return self._brokers.pop(node)
 
 
-class Cluster:
-    """A cluster on a thread of its own; see :class:`AsyncCluster` for the same calls awaited."""
-
-    def __init__(
-        self,
-        brokers: int = 1,
-        *,
-        data_dir: str | PathLike[str] | None = None,
-        config: Mapping[str, object] | None = None,
-        host: str | None = None,
-        port: int | None = None,
-        advertise: str | None = None,
-        sasl: Mapping[str, str] | None = None,
-        super_users: Iterable[str] | None = None,
-        tls: bool = False,
-    ) -> None:
-        self._cluster = AsyncCluster(
-            brokers,
-            data_dir=data_dir,
-            config=config,
-            host=host,
-            port=port,
-            advertise=advertise,
-            sasl=sasl,
-            super_users=super_users,
-            tls=tls,
-        )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._process = os.getpid()
-
-    @property
-    def bootstrap(self) -> str:
-        """The addresses for ``bootstrap_servers``."""
-        return self._cluster.bootstrap
-
-    def bootstrap_of(self, listener: str | None) -> str:
-        """Return the addresses of a listener by its name; None is the first that is advertised."""
-        return self._cluster.bootstrap_of(listener)
-
-    def client_options(
-        self, user: str | None = None, *, listener: str | None = None
-    ) -> dict[str, Any]:
-        """Return the keyword arguments with which a client connects.
-
-        ``user`` is one of ``sasl``, by default the first; ``listener`` by default the first that is
-        advertised. Raises ``ValueError`` for an unknown one.
-        """
-        return self._cluster.client_options(user, listener=listener)
-
-    def client_properties(
-        self, user: str | None = None, *, listener: str | None = None, librdkafka: bool = False
-    ) -> dict[str, str]:
-        """Return what :meth:`client_options` does under the names of Java's clients.
-
-        With ``librdkafka`` they are the names of librdkafka, for confluent-kafka. Certificates and
-        keys are in files that only this user can read, which :meth:`close` removes.
-        """
-        return self._cluster.client_properties(user, listener=listener, librdkafka=librdkafka)
-
-    @property
-    def faults(self) -> FaultRules:
-        """Rules that make requests go wrong."""
-        return self._cluster.faults
-
-    def __repr__(self) -> str:
-        return f"<Cluster {_whereabouts(self._cluster)}>"
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def open(self) -> None:
-        """Start all nodes."""
-        self._process = os.getpid()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="pyk reference broker", daemon=True
-        )
-        self._thread.start()
-        try:
-            self._call(self._cluster.open())
-        except BaseException:
-            self._end_thread()
-            raise
-
-    def close(self) -> None:
-        """Stop all nodes and end the thread; do nothing in a forked child."""
-        if self._loop is None or self._is_forked:
-            return
-        try:
-            self._call(self._cluster.close())
-        finally:
-            self._end_thread()
-
-    def start(self, node: int = 0) -> None:
-        """Start a node, on the port it had before."""
-        self._call(self._cluster.start(node))
-
-    def stop(self, node: int = 0) -> None:
-        """Stop a node cleanly."""
-        self._call(self._cluster.stop(node))
-
-    def kill(self, node: int = 0) -> None:
-        """Kill a node as ``kill -9`` does: nothing more is written, connections are cut."""
-        self._call(self._cluster.kill(node))
-
-    def create_topic(
-        self,
-        name: str,
-        partitions: int = 1,
-        replication_factor: int | None = None,
-        configs: Mapping[str, object] | None = None,
-    ) -> None:
-        """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
-        self._call(self._cluster.create_topic(name, partitions, replication_factor, configs))
-
-    def requests(
-        self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
-    ) -> list[ReceivedRequest]:
-        """Return the latest requests that match all given arguments, oldest first."""
-        return self._cluster.requests(api, client_id=client_id, node=node)
-
-    def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        if self._loop is None or self._is_forked:
-            coroutine.close()
-            raise RuntimeError(
-                f"the cluster is not open: {OPEN_IT}"
-                if self._loop is None
-                else f"the cluster runs in process {self._process}, not in this forked child"
-            )
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-    @property
-    def _is_forked(self) -> bool:
-        return self._process != os.getpid()
-
-    def _end_thread(self) -> None:
-        assert self._loop is not None
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-        self._loop = self._thread = None
-
-
-def _whereabouts(cluster: AsyncCluster) -> str:
+def whereabouts(cluster: AsyncCluster) -> str:
     is_open = all(endpoint.port for node in cluster._listeners for endpoint in node.bound)
     return f"at {cluster.bootstrap}" if is_open else "not open"
 

@@ -1,0 +1,60 @@
+"""Records as tests write them: ``b"value"``, ``("key", "value")``, ``{"value": …, "headers": …}``.
+
+A ``str`` stands for its UTF-8 bytes. A record that was read stands for its key, value and headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyk.protocol.records import ConsumerRecord
+
+Data = bytes | str | None
+WrittenRecord = Data | tuple[Data, Data] | Mapping[str, Any] | ConsumerRecord
+
+FIELDS = ("key", "value", "headers", "partition", "timestamp_ms")
+_PAIR = 2
+
+
+def fields_of(record: WrittenRecord) -> dict[str, Any]:
+    """Return the fields that a record names, their values in bytes; raise for anything else."""
+    if isinstance(record, ConsumerRecord):
+        return {"key": record.key, "value": record.value, "headers": record.headers}
+    if isinstance(record, Mapping):
+        return _fields_of_mapping(record)
+    if isinstance(record, tuple):
+        if len(record) != _PAIR:
+            raise TypeError(f"a tuple is a record's key and value, not {len(record)} items")
+        return {"key": _bytes_of(record[0], "key"), "value": _bytes_of(record[1], "value")}
+    return {"value": _bytes_of(record, "value")}
+
+
+def _fields_of_mapping(record: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in record if name not in FIELDS]
+    if unknown:
+        raise TypeError(f"no field {unknown[0]!r} of a record, only {', '.join(FIELDS)}")
+    fields = dict(record)
+    for name in ("key", "value"):
+        if name in fields:
+            fields[name] = _bytes_of(fields[name], name)
+    if "headers" in fields:
+        fields["headers"] = _headers_of(fields["headers"])
+    return fields
+
+
+def _headers_of(
+    headers: Mapping[str, Data] | Iterable[tuple[str, Data]],
+) -> tuple[tuple[str, bytes | None], ...]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return tuple((name, _bytes_of(value, "a header")) for name, value in pairs)
+
+
+def _bytes_of(data: object, name: str) -> bytes | None:
+    if data is None or isinstance(data, bytes):
+        return data
+    if isinstance(data, str):
+        return data.encode()
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise TypeError(f"{name} must be bytes, str or None, not {type(data).__name__}")
