@@ -68,6 +68,9 @@ class ShareCluster(ScriptedCluster):
         self.final = Counter[tuple[int, int]]()
         """How often each partition and offset was acknowledged for good."""
         self.assigned = list(range(partitions))
+        self.refusals: dict[int, ErrorCode] = {}
+        """The error of all acknowledgements of a partition."""
+        self.may_renew = True
         self._epoch = 0
         self.on(ShareGroupHeartbeatRequest, self._heartbeat)
         self.on(ShareFetchRequest, self._share_fetch)
@@ -268,14 +271,18 @@ class ShareCluster(ScriptedCluster):
         number, now = one.partition_index, current_clock().now()
         if self.topic.leaders[number] != node_id:
             return E.NOT_LEADER_OR_FOLLOWER
+        if number in self.refusals:
+            return self.refusals[number]
         kinds = {
             offset: batch.acknowledge_types[0]
             for batch in one.acknowledgement_batches
             for offset in range(batch.first_offset, batch.last_offset + 1)
         }
         states = self.states[number]
-        for offset in kinds:
+        for offset, kind in kinds.items():
             state = states[offset]
+            if kind == RENEW and not self.may_renew:
+                return E.INVALID_RECORD_STATE
             if state.owner != member or state.locked_until <= now or state.outcome is not None:
                 return E.INVALID_RECORD_STATE
         for offset, kind in kinds.items():

@@ -29,6 +29,10 @@ class PendingAcknowledgements:
     deadline: float
     is_sent_again: bool = False
     """Whether a leader had lost the session when they came the first time."""
+    attempts: int = 0
+    """How often their leader could not take them for now."""
+    not_before: float = 0.0
+    """When they may be sent again."""
 
     @property
     def partition(self) -> TopicIdPartition:

@@ -41,9 +41,17 @@ FIRST_VERSION_WITH_RENEWAL = 2
 # one is delayed, or client and leader would exchange empty messages as fast as they can.
 SHORTEST_WAIT = 0.01
 LONGEST_WAIT = 0.5
-REFUSED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, *LOST})
+REFUSED = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        *LOST,
+    }
+)
 """Errors of acknowledgements that are not tried again, although they are retriable: another leader
-does not have the locks."""
+does not have the locks, and a partition that was deleted does not come back."""
 
 
 @attrs.frozen
@@ -110,7 +118,7 @@ class ShareLeader:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._is_closing = False
+        self._is_closing = self._is_ending = False
 
     @property
     def pending_count(self) -> int:
@@ -144,7 +152,8 @@ class ShareLeader:
             if self._retry_at > now:
                 await self._sleep(self._retry_at)
             elif not await self._send_due(now):
-                await self._sleep(min((one.deadline for one in self._pending), default=None))
+                moments = (min(one.deadline, one.not_before) for one in self._pending)
+                await self._sleep(min(moments, default=None))
 
     async def _sleep(self, until: float | None) -> None:
         timer = None if until is None else asyncio.get_running_loop().call_at(until, self._wake.set)
@@ -157,14 +166,17 @@ class ShareLeader:
     async def _send_due(self, now: float) -> bool:
         """Send one request if there is one to send, and take its response."""
         wish = self._owner.wish(self) if self.partitions else None
-        if not self._pending:
-            return wish is not None and await self._fetch(wish, [], now)
-        if not self._session.is_open:
-            if self.partitions:
-                return await self._fetch(OPENING, [], now)
+        if self._pending and not self._session.is_open and not self.partitions:
             self._settle_all(self._no_session())
             return True
-        due, self._pending = self._pending, []
+        waiting = {one.partition for one in self._pending if one.not_before > now}
+        due = [one for one in self._pending if one.partition not in waiting]
+        if not due:
+            return wish is not None and await self._fetch(wish, [], now)
+        if not self._session.is_open:
+            return await self._fetch(OPENING, [], now)
+        # Those of one partition keep their order.
+        self._pending = [one for one in self._pending if one.partition in waiting]
         if wish is not None and self._can_ride(due):
             await self._fetch(wish, due, now)
         else:
@@ -343,7 +355,10 @@ class ShareLeader:
             code, message = ErrorCode(answer[0]), answer[1]
             if code is ErrorCode.NONE:
                 one.settle(None)
-            elif code.retriable and code not in REFUSED:
+            elif code.retriable and code not in REFUSED and not self._is_ending:
+                one.attempts += 1
+                delay = self._client.retry_backoff.delay(one.attempts, self._client.random.random())
+                one.not_before = self._now() + delay
                 again.append(one)
             else:
                 one.settle(
@@ -355,11 +370,7 @@ class ShareLeader:
                         api_key=api_key,
                     )
                 )
-        if again:
-            self._pending = [*again, *self._pending]
-            self._failures += 1
-            delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
-            self._retry_at = self._now() + delay
+        self._pending = [*again, *self._pending]
 
     def _settle(self, due: Iterable[PendingAcknowledgements], error: KafkaError) -> None:
         for one in due:
@@ -414,6 +425,7 @@ class ShareLeader:
             self._settle_all(self._no_session())
             return
         due, self._pending = self._pending, []
+        self._is_ending = True
         request = self._session.acknowledge(_by_partition(due), ends=True)
         least = FIRST_VERSION_WITH_RENEWAL if request.is_renew_ack else None
         left_ms = max(1, int((deadline - self._now()) * 1000))
