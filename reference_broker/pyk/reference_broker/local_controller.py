@@ -17,6 +17,7 @@ from .config import LogConfig
 from .controller import requests
 from .controller.delegation_tokens import TokenSettings
 from .controller.names import CLUSTER_METADATA_TOPIC
+from .controller.quorum import Quorum
 from .controller.shard import ControllerShard
 from .controller.topics import TopicDefaults
 from .coordinator.runtime import ShardRuntime
@@ -57,7 +58,12 @@ async def open_controller(
         timers,
         moment,
         lambda _: ControllerShard(
-            new_uuid, defaults, configs.describe_topic_with, tokens, lambda: configs.broker
+            new_uuid,
+            defaults,
+            configs.describe_topic_with,
+            tokens,
+            lambda: configs.broker,
+            quorum=lambda: _quorum(partition, configs.broker.node_id),
         ),
         publish=publish,
         unloaded_error=ErrorCode.NOT_CONTROLLER,
@@ -66,6 +72,15 @@ async def open_controller(
     for _ in controller.load():
         await asyncio.sleep(0)
     return controller
+
+
+def _quorum(partition: Partition, node_id: int) -> Quorum:
+    return Quorum(
+        node_id=node_id,
+        leader_epoch=partition.leader_epoch,
+        high_watermark=partition.high_watermark,
+        log_end_offset=partition.log_end_offset,
+    )
 
 
 async def _lead_metadata_partition(logs: LogManager, node_id: int) -> Partition:

@@ -37,6 +37,11 @@ class Replicas:
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
 
+    @property
+    def log_dir(self) -> str:
+        """The directory that the logs are in."""
+        return self._logs.path
+
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it does not hold it."""
         partition = self._partitions.get((topic, number))

@@ -165,6 +165,56 @@ OF_CONFIGS: dict[str, Request] = {
     ),
 }
 
+_PARTITIONS = [{"topic": name, "partitions": [0]} for name in NAMED]
+_ID = "00000000-0000-0000-0000-000000000005"
+_VOTER = {"clusterId": "another-cluster", "voterId": 99, "voterDirectoryId": _ID}
+
+OF_REPLICAS: dict[str, Request] = {
+    "describe log dirs": Request(ApiKey.DESCRIBE_LOG_DIRS, 5, {"topics": []}),
+    "alter replica log dirs": Request(
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        2,
+        {
+            "dirs": [
+                {
+                    "path": "/no-such-directory",
+                    "topics": [{"name": name, "partitions": [0]} for name in NAMED],
+                }
+            ]
+        },
+    ),
+    "elect leaders": Request(
+        ApiKey.ELECT_LEADERS,
+        2,
+        {"electionType": 0, "topicPartitions": _PARTITIONS, "timeoutMs": 5000},
+    ),
+    "reassign partitions": Request(
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        1,
+        {
+            "timeoutMs": 5000,
+            "topics": [
+                {"name": name, "partitions": [{"partitionIndex": 0, "replicas": None}]}
+                for name in NAMED
+            ],
+        },
+    ),
+    "list reassignments": Request(
+        ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, {"timeoutMs": 5000, "topics": None}
+    ),
+    "describe quorum": Request(
+        ApiKey.DESCRIBE_QUORUM,
+        2,
+        {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 7}]}]},
+    ),
+    "unregister a broker": Request(ApiKey.UNREGISTER_BROKER, 0, {"brokerId": 99}),
+    "list config resources": Request(ApiKey.LIST_CONFIG_RESOURCES, 1, {"resourceTypes": [1]}),
+    "add a voter": Request(
+        ApiKey.ADD_RAFT_VOTER, 1, {**_VOTER, "timeoutMs": 5000, "listeners": []}
+    ),
+    "remove a voter": Request(ApiKey.REMOVE_RAFT_VOTER, 0, _VOTER),
+}
+
 OF_SECURITY: dict[str, Request] = {
     "describe acls": Request(ApiKey.DESCRIBE_ACLS, 3, _acl_filter("User:nobody-else")),
     "create acls": Request(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from support.acl_matrix.admin_requests import OF_CONFIGS, OF_NEW_TOPICS, OF_SECURITY, OF_TOPICS
+from support.acl_matrix.admin_requests import (
+    OF_CONFIGS,
+    OF_NEW_TOPICS,
+    OF_REPLICAS,
+    OF_SECURITY,
+    OF_TOPICS,
+)
 from support.acl_matrix.old_requests import OLD
 from support.acl_matrix.requests import OF_GROUPS, OF_RECORDS, OF_TRANSACTIONS, Request
 from support.acl_matrix.share_requests import OF_SHARE_GROUPS
@@ -22,6 +28,7 @@ REQUESTS: dict[str, Request] = (
     | OLD
     | OF_TOPICS
     | OF_CONFIGS
+    | OF_REPLICAS
     | OF_SECURITY
     | OF_NEW_TOPICS
 )

@@ -22,17 +22,26 @@ from pyk.clients.admin.configs import (
     ConfigSource,
 )
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
+from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate, UpgradeType
 from pyk.clients.admin.groups import (
     ConsumerGroupDescription,
     GroupListing,
     MemberDescription,
     PartitionLag,
 )
+from pyk.clients.admin.quorums import ElectionType, QuorumInfo, QuorumReplica
 from pyk.clients.admin.quotas import (
     ClientQuotaAlteration,
     ClientQuotaEntity,
     ClientQuotaFilter,
     ClientQuotaFilterComponent,
+)
+from pyk.clients.admin.replica_places import (
+    LogDirDescription,
+    PartitionReassignment,
+    ReplicaInfo,
+    ReplicaLogDir,
+    TopicPartitionReplica,
 )
 from pyk.clients.admin.scram_users import (
     ScramCredentialInfo,
@@ -89,18 +98,27 @@ __all__ = [
     "ConsumerGroupDescription",
     "CreatedTopic",
     "DelegationToken",
+    "ElectionType",
+    "FeatureMetadata",
+    "FeatureUpdate",
     "GroupListing",
     "KafkaPrincipal",
     "ListedOffset",
+    "LogDirDescription",
     "MemberDescription",
     "NewTopic",
     "Node",
     "OffsetSpec",
     "PartitionDescription",
     "PartitionLag",
+    "PartitionReassignment",
     "PatternType",
     "ProducerIdAndEpoch",
     "ProducerState",
+    "QuorumInfo",
+    "QuorumReplica",
+    "ReplicaInfo",
+    "ReplicaLogDir",
     "ResourcePattern",
     "ResourcePatternFilter",
     "ResourceType",
@@ -111,9 +129,11 @@ __all__ = [
     "SharePartitionOffset",
     "TopicDescription",
     "TopicListing",
+    "TopicPartitionReplica",
     "TransactionDescription",
     "TransactionListing",
     "TransactionState",
+    "UpgradeType",
     "UserScramCredentialDeletion",
     "UserScramCredentialUpsertion",
     "UserScramCredentialsDescription",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.cluster_face import ClusterAdmin
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS, AdminCore
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
@@ -36,7 +37,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class Admin(GroupAdmin, AdminFace, BlockingContext):
+class Admin(GroupAdmin, ClusterAdmin, AdminFace, BlockingContext):
     """Manages topics, settings, groups and offsets; :class:`AsyncAdmin` is its asyncio twin.
 
     Any number of threads may share one.

@@ -125,7 +125,12 @@ def checked_numbers(given: Any, what: str) -> list[int]:
 
 def checked_node_id(given: Any) -> int | None:
     """Return the id of a broker, None for none."""
-    return None if given is None else int(_number(given, "a broker id"))
+    return None if given is None else checked_broker_id(given)
+
+
+def checked_broker_id(given: Any) -> int:
+    """Return the id of a broker."""
+    return int(_number(given, "a broker id"))
 
 
 def checked_transaction_states(given: Any) -> list[str]:

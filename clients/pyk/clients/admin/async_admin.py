@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.cluster_face import AsyncClusterAdmin
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.core import CLOSE_SECONDS
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
@@ -32,7 +33,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class AsyncAdmin(AsyncGroupAdmin, AdminFace, AsyncContext):
+class AsyncAdmin(AsyncGroupAdmin, AsyncClusterAdmin, AdminFace, AsyncContext):
     """Manages topics, settings, groups and offsets.
 
     Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and retries within

@@ -7,10 +7,12 @@ from typing import Unpack
 from pyk.clients.admin.acl_calls import AclCalls
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.cluster_calls import ClusterCalls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.quota_calls import QuotaCalls
+from pyk.clients.admin.replica_calls import ReplicaCalls
 from pyk.clients.admin.share_group_calls import ShareGroupCalls
 from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
@@ -42,6 +44,8 @@ class AdminCore:
         self.users = UserCalls(self._calls)
         self.tokens = TokenCalls(self._calls)
         self.quotas = QuotaCalls(self._calls)
+        self.replicas = ReplicaCalls(self._calls)
+        self.cluster = ClusterCalls(self._calls)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from pyk.protocol.messages.allocate_producer_ids import (
         AllocateProducerIdsRequest,
         AllocateProducerIdsResponse,
+    )
+    from pyk.protocol.messages.unregister_broker import (
+        UnregisterBrokerRequest,
+        UnregisterBrokerResponse,
     )
 
 PRODUCER_ID_BLOCK_SIZE = 1000
@@ -99,6 +104,24 @@ def begin_leader_epochs(image: MetadataImage, node_id: int) -> Records:
         for number, partition in topic.partitions.items()
         if partition.leader == node_id
     ]
+
+
+def unregister_broker(
+    image: MetadataImage, request: UnregisterBrokerRequest
+) -> UnregisterBrokerResponse:
+    """Refuse to forget a broker: the only one there is runs, and others are not known."""
+    from pyk.protocol.messages.unregister_broker import UnregisterBrokerResponse
+
+    broker_id = request.broker_id
+    if broker_id not in image.brokers:
+        return UnregisterBrokerResponse(
+            error_code=ErrorCode.BROKER_ID_NOT_REGISTERED,
+            error_message=f"Broker ID {broker_id} is not currently registered",
+        )
+    return UnregisterBrokerResponse(
+        error_code=ErrorCode.INVALID_REQUEST,
+        error_message=f"Broker {broker_id} is running as the only node: stop it instead",
+    )
 
 
 def allocate_producer_ids(

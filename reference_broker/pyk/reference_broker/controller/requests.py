@@ -95,6 +95,39 @@ def _update_features(shard: ControllerShard, request: Any) -> Decided:
     return update_features(shard.image.features, request)
 
 
+def _elect_leaders(shard: ControllerShard, request: Any) -> Decided:
+    from .partition_requests import elect_leaders
+
+    return elect_leaders(shard.image, request), ()
+
+
+def _alter_reassignments(shard: ControllerShard, request: Any) -> Decided:
+    from .partition_requests import alter_partition_reassignments
+
+    return alter_partition_reassignments(shard.image, request), ()
+
+
+def _list_reassignments(shard: ControllerShard, request: Any) -> Decided:
+    from .partition_requests import list_partition_reassignments
+
+    return list_partition_reassignments(), ()
+
+
+def _unregister_broker(shard: ControllerShard, request: Any) -> Decided:
+    from .broker_requests import unregister_broker
+
+    return unregister_broker(shard.image, request), ()
+
+
+def _describe_quorum(shard: ControllerShard, request: Any, _: Principal, now_ms: int) -> Decided:
+    from .quorum import describe_quorum
+
+    quorum = shard.quorum()
+    node = shard.image.brokers.get(quorum.node_id)
+    endpoints = () if node is None else node.endpoints.values()
+    return describe_quorum(quorum, endpoints, now_ms, request), ()
+
+
 def _alter_scram(shard: ControllerShard, request: Any) -> Decided:
     from .scram_requests import alter_user_scram_credentials
 
@@ -164,6 +197,10 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.ALTER_CONFIGS: _replace_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
     ApiKey.UPDATE_FEATURES: _update_features,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_reassignments,
+    ApiKey.UNREGISTER_BROKER: _unregister_broker,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_quotas,
     ApiKey.CREATE_ACLS: _create_acls,
@@ -176,4 +213,5 @@ _OF_REQUESTER: dict[ApiKey, Callable[[ControllerShard, Any, Principal, int], Dec
     ApiKey.CREATE_DELEGATION_TOKEN: _create_token,
     ApiKey.RENEW_DELEGATION_TOKEN: _renew_token,
     ApiKey.EXPIRE_DELEGATION_TOKEN: _expire_token,
+    ApiKey.DESCRIBE_QUORUM: _describe_quorum,
 }

@@ -13,6 +13,7 @@ from pyk.runtime.timers import Moment
 from .configs import Configs
 from .delegation_tokens import TokenSettings
 from .image import MetadataImage
+from .quorum import Quorum
 from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 NO_TOKENS = TokenSettings()
+ALONE = Quorum(node_id=0, leader_epoch=0, high_watermark=0, log_end_offset=0)
 
 
 class ControllerShard:
@@ -36,6 +38,8 @@ class ControllerShard:
         describe_topic: DescribeTopic,
         tokens: TokenSettings = NO_TOKENS,
         config: Callable[[], BrokerConfig] = BrokerConfig,
+        *,
+        quorum: Callable[[], Quorum] = lambda: ALONE,
     ) -> None:
         self.image = MetadataImage()
         self.topics = Topics(self.image, new_uuid, defaults)
@@ -44,6 +48,7 @@ class ControllerShard:
         self.defaults = defaults
         self.describe_topic = describe_topic
         self.tokens = tokens
+        self.quorum = quorum
 
     def decode(self, key: bytes | None, value: bytes | None) -> MetadataRecord:
         return MetadataRecord.decode(value)

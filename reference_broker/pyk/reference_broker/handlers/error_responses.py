@@ -25,13 +25,18 @@ def error_response(
         return error_partitions(api_key, request, code)
     response: Any = response_class(api_key)()
     if any(field.name == "error_code" for field in response.fields):
-        response.error_code = code
+        response.error_code = (
+            code if version is None or version >= _CODES_SINCE.get(api_key, 0) else 0
+        )
     if version is not None and version >= _CODES_ARE_IN_ITEMS.get(api_key, version + 1):
         response.error_code = 0
     if request is not None and api_key in _ITEMS:
         _ITEMS[api_key](request, response, code)
     return cast(Message, response)
 
+
+_CODES_SINCE = {ApiKey.ELECT_LEADERS: 1, ApiKey.DESCRIBE_LOG_DIRS: 3}
+"""From which version on there is a code for the whole response."""
 
 _CODES_ARE_IN_ITEMS = {ApiKey.FIND_COORDINATOR: 4, ApiKey.OFFSET_FETCH: 8}
 """From which version on only the groups that are asked about have error codes."""
@@ -224,6 +229,61 @@ def _create_acls(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _elect_leaders(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.elect_leaders import PartitionResult, ReplicaElectionResult
+
+    response.replica_election_results = [
+        ReplicaElectionResult(
+            topic=topic.topic,
+            partition_result=[
+                PartitionResult(partition_id=number, error_code=code, error_message=None)
+                for number in topic.partitions
+            ],
+        )
+        for topic in request.topic_partitions or ()
+    ]
+
+
+def _alter_partition_reassignments(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.alter_partition_reassignments import (
+        ReassignablePartitionResponse,
+        ReassignableTopicResponse,
+    )
+
+    response.error_message = None
+    response.responses = [
+        ReassignableTopicResponse(
+            name=topic.name,
+            partitions=[
+                ReassignablePartitionResponse(
+                    partition_index=each.partition_index, error_code=code, error_message=None
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+
+
+def _alter_replica_log_dirs(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.alter_replica_log_dirs import (
+        AlterReplicaLogDirPartitionResult,
+        AlterReplicaLogDirTopicResult,
+    )
+
+    response.results = [
+        AlterReplicaLogDirTopicResult(
+            topic_name=topic.name,
+            partitions=[
+                AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code)
+                for number in topic.partitions
+            ],
+        )
+        for directory in request.dirs
+        for topic in directory.topics
+    ]
+
+
 def _delete_acls(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.delete_acls import DeleteAclsFilterResult
 
@@ -307,6 +367,9 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_user_scram_credentials,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,

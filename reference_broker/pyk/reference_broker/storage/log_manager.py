@@ -116,6 +116,11 @@ class LogManager:
         return len(self._logs)
 
     @property
+    def path(self) -> str:
+        """The data directory."""
+        return self.data_directory.path
+
+    @property
     def cluster_id(self) -> str:
         """The cluster that the data directory belongs to."""
         return self.data_directory.properties.cluster_id

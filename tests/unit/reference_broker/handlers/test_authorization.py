@@ -15,9 +15,16 @@ from pyk.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from pyk.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from pyk.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, RequestEntryData
 from pyk.protocol.messages.alter_configs import AlterConfigsRequest
 from pyk.protocol.messages.alter_configs import AlterConfigsResource as ReplacedResource
+from pyk.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from pyk.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from pyk.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -39,13 +46,16 @@ from pyk.protocol.messages.describe_acls import DescribeAclsRequest
 from pyk.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from pyk.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
+from pyk.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from pyk.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from pyk.protocol.messages.describe_quorum import DescribeQuorumRequest
 from pyk.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from pyk.protocol.messages.describe_topic_partitions import TopicRequest as DescribedTopic
 from pyk.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from pyk.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
+from pyk.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from pyk.protocol.messages.end_txn import EndTxnRequest
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -57,11 +67,13 @@ from pyk.protocol.messages.incremental_alter_configs import (
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.leave_group import LeaveGroupRequest
+from pyk.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from pyk.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from pyk.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -85,12 +97,14 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from pyk.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from pyk.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
 from pyk.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from pyk.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from pyk.protocol.messages.update_features import UpdateFeaturesRequest
 from pyk.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -298,6 +312,28 @@ CASES: list[tuple[Message, int | None, list[Right], ErrorCode]] = [
     (DeleteTopicsRequest(topic_names=[TOPIC]), 5, [on_topic(DELETE)], NO_TOPIC),
     (DeleteTopicsRequest(topic_names=[TOPIC]), 5, [on_cluster(DELETE)], NO_TOPIC),
     (UpdateFeaturesRequest(), None, [on_cluster(ALTER)], NO_CLUSTER),
+    (UnregisterBrokerRequest(broker_id=99), None, [on_cluster(ALTER)], NO_CLUSTER),
+    (DescribeLogDirsRequest(), None, [on_cluster(DESCRIBE)], NO_CLUSTER),
+    (
+        AlterReplicaLogDirsRequest(
+            dirs=[AlterReplicaLogDir(topics=[AlterReplicaLogDirTopic(partitions=[0])])]
+        ),
+        None,
+        [on_cluster(ALTER)],
+        NO_CLUSTER,
+    ),
+    (
+        ElectLeadersRequest(topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]),
+        None,
+        [on_cluster(ALTER)],
+        NO_CLUSTER,
+    ),
+    (AlterPartitionReassignmentsRequest(), None, [on_cluster(ALTER)], NO_CLUSTER),
+    (ListPartitionReassignmentsRequest(), None, [on_cluster(DESCRIBE)], NO_CLUSTER),
+    (DescribeQuorumRequest(), None, [on_cluster(DESCRIBE)], NO_CLUSTER),
+    (AddRaftVoterRequest(), None, [on_cluster(ALTER)], NO_CLUSTER),
+    (RemoveRaftVoterRequest(), None, [on_cluster(ALTER)], NO_CLUSTER),
+    (ListConfigResourcesRequest(), None, [on_cluster(DESCRIBE_CONFIGS)], NO_CLUSTER),
     (described_configs(TOPIC_CONFIG, TOPIC), None, [on_topic(DESCRIBE_CONFIGS)], NO_TOPIC),
     (described_configs(BROKER_CONFIG, "0"), None, [on_cluster(DESCRIBE_CONFIGS)], NO_CLUSTER),
     (described_configs(GROUP_CONFIG, "billing"), None, [on_group(DESCRIBE_CONFIGS)], NO_GROUP),

@@ -6,13 +6,18 @@ from typing import Any
 
 from pyk.protocol.acls import AclOperation
 from pyk.protocol.errors import ErrorCode
-from pyk.reference_broker.controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from pyk.reference_broker.controller.image import (
+    BROKER_LOGGER_RESOURCE,
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
 
 from .call import Call, by_item
 from .conditions import group_refusal
 from .topics import topic_refusal
 
-BROKER_LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE = 8, 16
 _OF_CLUSTER = (BROKER_RESOURCE, BROKER_LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE)
 
 

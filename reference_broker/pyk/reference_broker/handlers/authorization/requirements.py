@@ -58,10 +58,21 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.CREATE_PARTITIONS: _needs(then=topics.create_partitions),
     ApiKey.DELETE_TOPICS: _needs(then=topics.delete_topics),
     ApiKey.UPDATE_FEATURES: _needs(on_cluster(ALTER)),
+    ApiKey.UNREGISTER_BROKER: _needs(on_cluster(ALTER)),
+    # Replicas, where they are and which lead
+    ApiKey.DESCRIBE_LOG_DIRS: _needs(on_cluster(DESCRIBE)),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _needs(on_cluster(ALTER)),
+    ApiKey.ELECT_LEADERS: _needs(on_cluster(ALTER)),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _needs(on_cluster(ALTER)),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _needs(on_cluster(DESCRIBE)),
+    ApiKey.DESCRIBE_QUORUM: _needs(on_cluster(DESCRIBE)),
+    ApiKey.ADD_RAFT_VOTER: _needs(on_cluster(ALTER)),
+    ApiKey.REMOVE_RAFT_VOTER: _needs(on_cluster(ALTER)),
     # Configurations and quotas
     ApiKey.DESCRIBE_CONFIGS: _needs(then=configs.describe_configs),
     ApiKey.ALTER_CONFIGS: _needs(then=configs.alter_configs),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _needs(then=configs.alter_configs),
+    ApiKey.LIST_CONFIG_RESOURCES: _needs(on_cluster(DESCRIBE_CONFIGS)),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _needs(on_cluster(DESCRIBE_CONFIGS)),
     ApiKey.ALTER_CLIENT_QUOTAS: _needs(on_cluster(ALTER_CONFIGS)),
     # Groups

@@ -1,0 +1,117 @@
+"""Calls about the cluster: its quorum, its brokers, its features, what can be configured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyk.clients.admin import features, quorums
+from pyk.clients.admin.arguments import checked_broker_id
+from pyk.clients.admin.calls import Calls
+from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
+from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
+from pyk.clients.admin.quorums import QuorumInfo
+from pyk.clients.admin.routes import Route, ToAnyNode, ToController
+from pyk.clients.engine.dialer import SOFTWARE_NAME
+from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
+from pyk.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from pyk.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from pyk.protocol.version import __version__
+
+WHOLE = "the cluster"
+
+
+class ClusterCalls:
+    """Carries out the calls about the cluster; :class:`AsyncReplicaAdmin` documents them."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def describe_metadata_quorum(self, *, timeout: float | None) -> QuorumInfo:
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> QuorumInfo:
+            response = await self._calls.send(node_id, quorums.quorum_request(), deadline)
+            return quorums.described_quorum(response)
+
+        found: QuorumInfo = await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        return found
+
+    async def unregister_broker(self, broker_id: int, *, timeout: float | None) -> None:
+        wanted = checked_broker_id(broker_id)
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> KafkaError | None:
+            response = await self._calls.send(
+                node_id, UnregisterBrokerRequest(broker_id=wanted), deadline
+            )
+            if response.error_code == ErrorCode.NONE:
+                return None
+            return error_for(response.error_code, response.error_message, api_key=response.api_key)
+
+        await self._one(ask, deadline, ToController(self._calls.client))
+
+    async def list_config_resources(
+        self, types: Iterable[ConfigResourceType], *, timeout: float | None
+    ) -> list[ConfigResource]:
+        wanted = [ConfigResourceType(one) for one in types]
+        # Version 0 knows the subscriptions to client metrics and nothing else.
+        min_version = 0 if wanted == [ConfigResourceType.CLIENT_METRICS] else 1
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> list[ConfigResource] | KafkaError:
+            request = ListConfigResourcesRequest(resource_types=list(map(int, wanted)))
+            response = await self._calls.send(node_id, request, deadline, min_version=min_version)
+            if response.error_code != ErrorCode.NONE:
+                return error_for(response.error_code, api_key=response.api_key)
+            return sorted(
+                ConfigResource(ConfigResourceType(one.resource_type), one.resource_name)
+                for one in response.config_resources
+            )
+
+        found: list[ConfigResource] = await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        return found
+
+    async def describe_features(self, *, timeout: float | None) -> FeatureMetadata:
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> FeatureMetadata:
+            request = ApiVersionsRequest(
+                client_software_name=SOFTWARE_NAME, client_software_version=__version__
+            )
+            response = await self._calls.send(node_id, request, deadline)
+            return features.described_features(response)
+
+        found: FeatureMetadata = await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        return found
+
+    async def update_features(
+        self,
+        updates: Iterable[FeatureUpdate],
+        *,
+        validate_only: bool,
+        timeout: float | None,
+    ) -> None:
+        wanted = {one.feature: one for one in map(features.checked_update, updates)}
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int, some: Sequence[str]) -> Any:
+            request = features.update_request(
+                [wanted[name] for name in some],
+                validate_only=validate_only,
+                timeout_ms=self._calls.remaining_ms(deadline),
+            )
+            response = await self._calls.send(node_id, request, deadline, min_version=1)
+            return features.updated(response, some)
+
+        await self._calls.settle(wanted, ToController(self._calls.client), ask, deadline)
+
+    async def _one(self, ask: Any, deadline: float, route: Route) -> Any:
+        """Return the result of a call about the cluster as a whole."""
+
+        async def ask_node(node_id: int, _: Sequence[str]) -> Any:
+            return {WHOLE: await ask(node_id)}
+
+        return (await self._calls.settle([WHOLE], route, ask_node, deadline))[WHOLE]

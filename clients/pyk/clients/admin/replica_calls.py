@@ -1,0 +1,163 @@
+"""Calls about replicas: where their logs are, which leads, which are moving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pyk.clients.admin import quorums, replica_places
+from pyk.clients.admin.arguments import checked_broker_id, checked_partitions
+from pyk.clients.admin.calls import Calls
+from pyk.clients.admin.quorums import ElectionType
+from pyk.clients.admin.replica_places import (
+    LogDirDescription,
+    PartitionReassignment,
+    ReplicaLogDir,
+    TopicPartitionReplica,
+)
+from pyk.clients.admin.routes import ToController, ToNodes
+from pyk.clients.errors import KafkaError, SeveralErrors
+from pyk.clients.topic_partition import TopicPartition
+
+FIRST_VERSION_WITH_FIXED_REPLICATION_FACTOR = 1
+FIRST_VERSION_WITH_ELECTION_TYPE = 1
+ALL = "all partitions"
+
+
+class ReplicaCalls:
+    """Carries out the calls about replicas; :class:`AsyncReplicaAdmin` documents them."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def describe_log_dirs(
+        self, broker_ids: Iterable[int], *, timeout: float | None
+    ) -> dict[int, dict[str, LogDirDescription]]:
+        wanted = [checked_broker_id(one) for one in broker_ids]
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int, some: Sequence[int]) -> Any:
+            response = await self._calls.send(node_id, replica_places.log_dirs_request(), deadline)
+            return {node_id: replica_places.described_log_dirs(response, node_id)}
+
+        return await self._calls.settle(
+            wanted, self._to({one: one for one in wanted}), ask, deadline
+        )
+
+    async def describe_replica_log_dirs(
+        self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None
+    ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
+        wanted = [checked_replica(one) for one in replicas]
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int, some: Sequence[TopicPartitionReplica]) -> Any:
+            places = {one: TopicPartition(one.topic, one.partition) for one in some}
+            request = replica_places.log_dirs_request(places.values())
+            response = await self._calls.send(node_id, request, deadline)
+            directories = replica_places.described_log_dirs(response, node_id)
+            return {
+                one: replica_places.log_dir_of(directories, place) for one, place in places.items()
+            }
+
+        return await self._calls.settle(wanted, self._to_brokers_of(wanted), ask, deadline)
+
+    async def alter_replica_log_dirs(
+        self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None
+    ) -> None:
+        wanted = {checked_replica(one): path for one, path in paths.items()}
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int, some: Sequence[TopicPartitionReplica]) -> Any:
+            request = replica_places.move_log_dirs_request({one: wanted[one] for one in some})
+            response = await self._calls.send(node_id, request, deadline)
+            return replica_places.moved_log_dirs(response, node_id)
+
+        await self._calls.settle(wanted, self._to_brokers_of(wanted), ask, deadline)
+
+    async def elect_leaders(
+        self,
+        election_type: ElectionType,
+        partitions: Iterable[TopicPartition] | None,
+        *,
+        timeout: float | None,
+    ) -> dict[TopicPartition, bool]:
+        kind = ElectionType(election_type)
+        wanted = None if partitions is None else checked_partitions(partitions)
+        deadline = await self._calls.begin(timeout)
+        min_version = None if kind is ElectionType.PREFERRED else FIRST_VERSION_WITH_ELECTION_TYPE
+
+        async def ask(node_id: int, some: Sequence[Any]) -> Any:
+            asked = None if wanted is None else some
+            request = quorums.election_request(kind, asked, self._calls.remaining_ms(deadline))
+            response = await self._calls.send(node_id, request, deadline, min_version=min_version)
+            found = quorums.elected(response)
+            return found if wanted is not None else {ALL: found}
+
+        items = [ALL] if wanted is None else wanted
+        found = await self._calls.settle(items, ToController(self._calls.client), ask, deadline)
+        return found if wanted is not None else _outcomes(found[ALL])
+
+    async def alter_partition_reassignments(
+        self,
+        replicas: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool,
+        timeout: float | None,
+    ) -> None:
+        wanted = checked_partitions(replicas)
+        deadline = await self._calls.begin(timeout)
+        min_version = None
+        if not allow_replication_factor_change:
+            min_version = FIRST_VERSION_WITH_FIXED_REPLICATION_FACTOR
+
+        async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
+            request = replica_places.reassignments_request(
+                {one: replicas[one] for one in some},
+                allow_replication_factor_change=allow_replication_factor_change,
+                timeout_ms=self._calls.remaining_ms(deadline),
+            )
+            return replica_places.reassigned(
+                await self._calls.send(node_id, request, deadline, min_version=min_version)
+            )
+
+        await self._calls.settle(wanted, ToController(self._calls.client), ask, deadline)
+
+    async def list_partition_reassignments(
+        self, partitions: Iterable[TopicPartition] | None, *, timeout: float | None
+    ) -> dict[TopicPartition, PartitionReassignment]:
+        wanted = None if partitions is None else checked_partitions(partitions)
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int, _: Sequence[str]) -> Any:
+            request = replica_places.list_reassignments_request(
+                wanted, self._calls.remaining_ms(deadline)
+            )
+            response = await self._calls.send(node_id, request, deadline)
+            return {ALL: replica_places.listed_reassignments(response)}
+
+        found = await self._calls.settle([ALL], ToController(self._calls.client), ask, deadline)
+        moving: dict[TopicPartition, PartitionReassignment] = found[ALL]
+        return moving
+
+    def _to(self, node_ids: Mapping[Any, int | None]) -> ToNodes:
+        return ToNodes(self._calls.client, node_ids)
+
+    def _to_brokers_of(self, replicas: Iterable[TopicPartitionReplica]) -> ToNodes:
+        return self._to({one: one.broker_id for one in replicas})
+
+
+def checked_replica(given: Any) -> TopicPartitionReplica:
+    """Return a replica."""
+    if isinstance(given, TopicPartitionReplica):
+        return given
+    form = "TopicPartitionReplica(topic, partition, broker_id)"
+    raise TypeError(f"a replica must be {form}, not {given!r}")
+
+
+def _outcomes(found: Mapping[TopicPartition, Any]) -> dict[TopicPartition, bool]:
+    """Return the outcomes of an election for all partitions, or raise the errors."""
+    errors = {one: each for one, each in found.items() if isinstance(each, KafkaError)}
+    results = {one: each for one, each in found.items() if one not in errors}
+    if errors:
+        raise SeveralErrors(f"{len(errors)} of {len(found)} failed", errors, results)
+    return results

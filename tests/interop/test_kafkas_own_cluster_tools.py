@@ -1,0 +1,145 @@
+"""Apache Kafka's command-line tools for operators, with the reference broker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import apache_kafka
+from support.kafka_tools import run_tool
+
+pytestmark = [
+    pytest.mark.conformance,
+    pytest.mark.skipif(bool(apache_kafka.missing()), reason=str(apache_kafka.missing())),
+]
+
+
+def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
+    """Run a tool and return its output; fail with that output if it reports an error."""
+    printed = run_tool(name, "--bootstrap-server", bootstrap, *arguments, **options)
+    assert "Exception" not in printed, printed
+    return printed
+
+
+@pytest.fixture
+def filled(bootstrap: str, request: pytest.FixtureRequest) -> str:
+    """A topic with three records."""
+    name = request.node.name.replace("_", "-")
+    tool("TopicCommand", bootstrap, "--create", "--topic", name)
+    tool("ConsoleProducer", bootstrap, "--topic", name, input="one\ntwo\nthree\n")
+    return name
+
+
+def test_log_dirs_shows_partitions_and_their_sizes(bootstrap: str, filled: str) -> None:
+    printed = tool("LogDirsCommand", bootstrap, "--describe", "--topic-list", filled)
+
+    (line,) = [line for line in printed.splitlines() if line.startswith("{")]
+    ((directory,),) = [each["logDirs"] for each in json.loads(line)["brokers"]]
+    (partition,) = directory["partitions"]
+    assert directory["error"] is None
+    assert (partition["partition"], partition["offsetLag"]) == (f"{filled}-0", 0)
+    assert partition["size"] > 0
+    assert not partition["isFuture"]
+
+
+def test_metadata_quorum_shows_the_leader_and_its_replica(bootstrap: str) -> None:
+    status = tool("MetadataQuorumCommand", bootstrap, "describe", "--status")
+    replication = tool("MetadataQuorumCommand", bootstrap, "describe", "--replication")
+
+    shown = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    assert shown["LeaderId"].strip() == "0"
+    assert '"id": 0' in shown["CurrentVoters"]
+    assert "Leader" in replication
+
+
+def test_features_shows_and_refuses_levels(bootstrap: str) -> None:
+    described = tool("FeatureCommand", bootstrap, "describe")
+
+    (line,) = [line for line in described.splitlines() if "transaction.version" in line]
+    assert "FinalizedVersionLevel: 2" in line
+
+
+def test_get_offsets_prints_the_ends_of_partitions(bootstrap: str, filled: str) -> None:
+    printed = tool("GetOffsetShell", bootstrap, "--topic", filled)
+
+    assert f"{filled}:0:3" in printed.splitlines()
+
+
+def test_delete_records_moves_the_start_of_a_partition(
+    bootstrap: str, filled: str, tmp_path: Path
+) -> None:
+    partitions = [{"topic": filled, "partition": 0, "offset": 2}]
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps({"partitions": partitions, "version": 1}))
+
+    printed = tool("DeleteRecordsCommand", bootstrap, "--offset-json-file", str(file))
+
+    assert f"partition: {filled}-0\tlow_watermark: 2" in printed
+    earliest = tool("GetOffsetShell", bootstrap, "--topic", filled, "--time", "earliest")
+    assert f"{filled}:0:2" in earliest.splitlines()
+
+
+def test_broker_api_versions_lists_what_the_broker_serves(bootstrap: str) -> None:
+    printed = tool("BrokerApiVersionsCommand", bootstrap)
+
+    assert "DescribeLogDirs(35): 1 to 5" in printed
+    assert "ElectLeaders(43): 0 to 2" in printed
+
+
+def test_leader_election_finds_the_preferred_leader_in_place(bootstrap: str, filled: str) -> None:
+    printed = tool(
+        "LeaderElectionCommand",
+        bootstrap,
+        *("--election-type", "preferred", "--topic", filled, "--partition", "0"),
+    )
+
+    assert f"Valid replica already elected for partitions {filled}-0" in printed
+
+
+def test_reassign_partitions_keeps_the_only_replica(
+    bootstrap: str, filled: str, tmp_path: Path
+) -> None:
+    command, file = "reassign.ReassignPartitionsCommand", tmp_path / "plan.json"
+    plan = {"version": 1, "partitions": [{"topic": filled, "partition": 0, "replicas": [0]}]}
+    file.write_text(json.dumps(plan))
+
+    executed = tool(command, bootstrap, "--reassignment-json-file", str(file), "--execute")
+
+    assert "Successfully started partition reassignment" in executed
+    assert "No partition reassignments found." in tool(command, bootstrap, "--list")
+
+
+def test_the_perf_tools_write_and_read_records(bootstrap: str) -> None:
+    topic = "java-perf"
+    tool("TopicCommand", bootstrap, "--create", "--topic", topic)
+
+    written = run_tool(
+        "ProducerPerformance",
+        *("--topic", topic, "--num-records", "1000", "--record-size", "100"),
+        *("--throughput", "-1", "--bootstrap-server", bootstrap),
+    )
+    read = tool("ConsumerPerformance", bootstrap, "--topic", topic, "--num-records", "1000")
+
+    assert "1000 records sent" in written
+    assert " 1000," in read or ", 1000" in read
+
+
+def test_the_verifiable_clients_see_every_record(bootstrap: str) -> None:
+    topic = "java-verifiable"
+    tool("TopicCommand", bootstrap, "--create", "--topic", topic)
+
+    written = tool("VerifiableProducer", bootstrap, "--topic", topic, "--max-messages", "50")
+    read = tool(
+        "VerifiableConsumer",
+        bootstrap,
+        *("--topic", topic, "--group-id", "java-verifiers", "--max-messages", "50"),
+        *("--reset-policy", "earliest"),
+    )
+
+    events = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+    assert sum(event["name"] == "producer_send_success" for event in events) == 50
+    events = [json.loads(line) for line in read.splitlines() if line.startswith("{")]
+    consumed = [event for event in events if event["name"] == "records_consumed"]
+    assert sum(event["count"] for event in consumed) == 50
