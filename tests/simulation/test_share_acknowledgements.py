@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from pyk.clients import TopicPartition
+from pyk.clients import AcknowledgeType, TopicPartition
 from pyk.clients.errors import (
     CoordinatorNotAvailableError,
+    InvalidRecordStateError,
     KafkaError,
 )
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.scripted_broker import SILENCE
 from support.share_cluster import ACCEPT
 from support.share_consuming import share_cluster, share_consumer, values_of
 
@@ -66,3 +70,81 @@ async def test_close_tells_why_the_last_acknowledgements_failed():
 
     (error,) = told
     assert isinstance(error, CoordinatorNotAvailableError)
+
+
+@virtual_time
+async def test_acknowledgements_of_one_partition_wait_for_those_before_them():
+    async with share_cluster() as cluster, share_consumer(cluster, **EXPLICIT) as consumer:
+        cluster.produce(b"a", b"b")
+        a, b = await consumer.poll(5)
+        cluster.refusals[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        consumer.acknowledge(a)
+        consumer.commit_async()
+        await asyncio.sleep(1)
+        consumer.acknowledge(b)
+        consumer.commit_async()
+        await asyncio.sleep(1)
+        cluster.refusals.clear()
+
+        await eventually(lambda: cluster.outcomes() == [ACCEPT] * 2)
+
+
+@virtual_time
+async def test_a_renewal_that_is_refused_fails_alone():
+    async with share_cluster() as cluster, share_consumer(cluster, **EXPLICIT) as consumer:
+        cluster.may_renew = False
+        cluster.produce(b"a", b"b")
+        a, b = await consumer.poll(5)
+        consumer.acknowledge(a)
+        consumer.acknowledge(b, AcknowledgeType.RENEW)
+
+        with pytest.raises(InvalidRecordStateError):
+            await consumer.commit()
+
+        assert cluster.outcomes() == [ACCEPT, None]
+        assert consumer.stats().acknowledged == 1
+
+
+@virtual_time
+async def test_a_lock_that_is_over_fails_no_other_record_of_process():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        begun: list[int] = []
+        may_end = asyncio.Event()
+
+        async def handle(record: Any) -> None:
+            begun.append(record.offset)
+            await may_end.wait()
+
+        running = asyncio.create_task(consumer.process(handle))
+        for number in range(3):
+            cluster.produce(b"v")
+            await eventually(lambda count=number + 1: len(begun) == count)
+        cluster.states[0][1].owner = "another"
+        may_end.set()
+
+        await eventually(lambda: cluster.outcomes() == [ACCEPT, None, ACCEPT])
+        assert begun == [0, 1, 2]
+        consumer.wakeup()
+        await running
+
+
+@virtual_time
+async def test_locks_are_renewed_again_after_a_renewal_without_a_response():
+    async with (
+        share_cluster(lock_seconds=6) as cluster,
+        share_consumer(cluster, request_timeout_ms=1000) as consumer,
+    ):
+        calls: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.value)
+            await asyncio.sleep(30)
+
+        cluster.produce(b"slow")
+        cluster.once(ShareAcknowledgeRequest, SILENCE)
+        running = asyncio.create_task(consumer.process(handle))
+
+        await eventually(lambda: cluster.outcomes() == [ACCEPT], timeout=60)
+        assert calls == [b"slow"]
+        consumer.wakeup()
+        await running

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.records.deserializers import Deserializers
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, UnsupportedVersionError
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
@@ -245,11 +245,12 @@ class ShareHandlerSession:
         acquired = pending.acquired
         if outcome.error is None:
             seconds = (self._core.lock_timeout_ms() or 0) / 1000
-            acquired.locked_until = self._core.client.clock.now() + seconds
+            acquired.locked_until = pending.sent_at + seconds
             return
         log.warning("Cannot renew the locks of %s: %s", acquired.topic_partition, outcome.error)
-        acquired.is_lost = True
-        self._can_renew = outcome.error.code is not None
+        # Without a response they may still be held: then they are renewed once more.
+        acquired.is_lost = outcome.error.definite
+        self._can_renew = not isinstance(outcome.error, UnsupportedVersionError)
 
     # -- beginning and end -------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -33,6 +33,10 @@ class PendingAcknowledgements:
     """How often their leader could not take them for now."""
     not_before: float = 0.0
     """When they may be sent again."""
+    is_apart: bool = False
+    """Whether they go without others of their partition: one that is refused fails all of them."""
+    sent_at: float = 0.0
+    """When they were sent last."""
 
     @property
     def partition(self) -> TopicIdPartition:
@@ -41,6 +45,24 @@ class PendingAcknowledgements:
     def settle(self, error: KafkaError | None) -> None:
         """Take what their leader answered."""
         self.ticket.settle(self, error)
+
+
+def due_at(
+    pending: Iterable[PendingAcknowledgements], now: float
+) -> tuple[list[PendingAcknowledgements], list[PendingAcknowledgements]]:
+    """Return what is to be sent now, and what waits; those of one partition keep their order."""
+    due: list[PendingAcknowledgements] = []
+    waiting: list[PendingAcknowledgements] = []
+    begun: set[TopicIdPartition] = set()
+    full: set[TopicIdPartition] = set()
+    for one in pending:
+        partition = one.partition
+        waits = one.not_before > now or partition in full or (one.is_apart and partition in begun)
+        begun.add(partition)
+        if waits or one.is_apart:
+            full.add(partition)
+        (waiting if waits else due).append(one)
+    return due, waiting
 
 
 @attrs.frozen

@@ -150,13 +150,15 @@ class ShareFetcher:
     def send_outbox(self, ticket: CommitTicket, deadline: float) -> None:
         """Send all that the application has acknowledged."""
         outbox = self._buffer.outbox
-        gathered: dict[AcquiredRecords, Acknowledgements] = {}
+        # Renewals by themselves: a broker may refuse them, and take the others.
+        gathered: dict[tuple[AcquiredRecords, bool], Acknowledgements] = {}
         while outbox:
             acquired, first, last, kind = outbox.popleft()
-            gathered.setdefault(acquired, Acknowledgements()).add(first, last, kind)
+            some = gathered.setdefault((acquired, kind == RENEW), Acknowledgements())
+            some.add(first, last, kind)
         sent = [
             ticket.add(acquired, acknowledgements, deadline)
-            for acquired, acknowledgements in gathered.items()
+            for (acquired, _), acknowledgements in gathered.items()
         ]
         for pending in sent:
             self._to_leader(pending)
@@ -186,7 +188,7 @@ class ShareFetcher:
     def renewed(self, pending: PendingAcknowledgements) -> None:
         """Hand out again what was renewed."""
         seconds = (self.answers.lock_timeout_ms or 0) / 1000
-        until = self._now() + seconds
+        until = pending.sent_at + seconds
         for first, last, _ in pending.acknowledgements.of_kind(RENEW):
             if self.returns_renewed:
                 self._buffer.hand_out_again(pending.acquired, first, last, until)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, Protocol
 
@@ -26,7 +27,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.share.acknowledgements import Acknowledgements
-from pyk.clients.share.commit_ticket import PendingAcknowledgements
+from pyk.clients.share.commit_ticket import PendingAcknowledgements, due_at
 from pyk.clients.share.share_answers import ShareAnswers
 from pyk.clients.share.share_session import LOST, ShareSession
 from pyk.protocol.api_keys import ApiKey
@@ -152,7 +153,8 @@ class ShareLeader:
             if self._retry_at > now:
                 await self._sleep(self._retry_at)
             elif not await self._send_due(now):
-                moments = (min(one.deadline, one.not_before) for one in self._pending)
+                moments = [one.deadline for one in self._pending]
+                moments += [one.not_before for one in self._pending if one.not_before > now]
                 await self._sleep(min(moments, default=None))
 
     async def _sleep(self, until: float | None) -> None:
@@ -169,14 +171,14 @@ class ShareLeader:
         if self._pending and not self._session.is_open and not self.partitions:
             self._settle_all(self._no_session())
             return True
-        waiting = {one.partition for one in self._pending if one.not_before > now}
-        due = [one for one in self._pending if one.partition not in waiting]
+        due, waiting = due_at(self._pending, now)
         if not due:
             return wish is not None and await self._fetch(wish, [], now)
         if not self._session.is_open:
             return await self._fetch(OPENING, [], now)
-        # Those of one partition keep their order.
-        self._pending = [one for one in self._pending if one.partition in waiting]
+        self._pending = waiting
+        for one in due:
+            one.sent_at = now
         if wish is not None and self._can_ride(due):
             await self._fetch(wish, due, now)
         else:
@@ -247,6 +249,8 @@ class ShareLeader:
     ) -> None:
         if response is None:
             return
+        # First how long locks last now: those that are renewed begin again.
+        self._answers.acknowledged(response)
         if self._top_level(response, due, ApiKey.SHARE_ACKNOWLEDGE) is None:
             codes = {
                 (topic.topic_id, one.partition_index): (one.error_code, one.error_message)
@@ -254,7 +258,6 @@ class ShareLeader:
                 for one in topic.partitions
             }
             self._settle_by(codes, due, ApiKey.SHARE_ACKNOWLEDGE)
-        self._answers.acknowledged(response)
 
     async def _send(
         self,
@@ -346,6 +349,7 @@ class ShareLeader:
     ) -> None:
         """Settle acknowledgements by the error codes of their partitions."""
         again: list[PendingAcknowledgements] = []
+        together = Counter(one.partition for one in due)
         for one in due:
             partition = one.partition
             answer = codes.get((partition.topic_id, partition.number))
@@ -355,10 +359,7 @@ class ShareLeader:
             code, message = ErrorCode(answer[0]), answer[1]
             if code is ErrorCode.NONE:
                 one.settle(None)
-            elif code.retriable and code not in REFUSED and not self._is_ending:
-                one.attempts += 1
-                delay = self._client.retry_backoff.delay(one.attempts, self._client.random.random())
-                one.not_before = self._now() + delay
+            elif self._is_tried_again(one, code, is_alone=together[partition] == 1):
                 again.append(one)
             else:
                 one.settle(
@@ -371,6 +372,21 @@ class ShareLeader:
                     )
                 )
         self._pending = [*again, *self._pending]
+
+    def _is_tried_again(
+        self, one: PendingAcknowledgements, code: ErrorCode, *, is_alone: bool
+    ) -> bool:
+        if self._is_ending:
+            return False
+        if code is ErrorCode.INVALID_RECORD_STATE and not is_alone:
+            one.is_apart = True  # the leader took none of them, because of any
+            return True
+        if not code.retriable or code in REFUSED:
+            return False
+        one.attempts += 1
+        delay = self._client.retry_backoff.delay(one.attempts, self._client.random.random())
+        one.not_before = self._now() + delay
+        return True
 
     def _settle(self, due: Iterable[PendingAcknowledgements], error: KafkaError) -> None:
         for one in due:
