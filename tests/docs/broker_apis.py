@@ -1,0 +1,71 @@
+"""Write ``docs/broker-apis.md``: which APIs the reference broker serves, and where that is tested.
+
+``PYTHONPATH=tests python -m docs.broker_apis`` does it again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.reference_broker.handlers.table import APIS
+from support.acl_matrix.all_requests import REQUESTS
+from support.acl_matrix.requests import EXEMPT
+
+PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
+COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
+
+NOT_SERVED = {
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "subscriptions to client metrics (KIP-714)",
+    ApiKey.PUSH_TELEMETRY: "client metrics (KIP-714)",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071)",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "groups of Kafka Streams (KIP-1071)",
+}
+"""The APIs that brokers of Apache Kafka 4.3 serve and this one does not, and what they are for."""
+
+LIMITS = {
+    ApiKey.ADD_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "one node: nothing moves",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "one log directory: nothing moves",
+    ApiKey.DESCRIBE_LOG_DIRS: "one log directory; the size of the volume is not told",
+    ApiKey.DESCRIBE_QUORUM: "one node, the only voter; listeners of the broker",
+    ApiKey.ELECT_LEADERS: "one node: no election is needed",
+    ApiKey.INIT_PRODUCER_ID: "Kafka has version 6 (KIP-939) with unstable versions enabled",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "one node: nothing moves",
+    ApiKey.REMOVE_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
+    ApiKey.SASL_HANDSHAKE: "Kafka has version 0 too, for logins without SaslAuthenticate",
+    ApiKey.UNREGISTER_BROKER: "the running node refuses, Kafka would do it",
+    ApiKey.UPDATE_FEATURES: "`metadata.version` cannot change, there is no `kraft.version`",
+}
+"""In what an API differs from Apache Kafka 4.3, or what one node leaves of it."""
+
+HEAD = """# APIs of the reference broker
+
+Made from the code, with the versions of Apache Kafka 4.3. *Tested* names requests of the ACL
+matrix (`tests/support/acl_matrix`), whose answers of Apache Kafka 4.3.1 are in
+`tests/golden/acl_answers.json`; scenarios of `tests/conformance` run against both brokers.
+
+| key | API | versions | state | tested |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    rows = {key: _served(key) for key in APIS}
+    rows |= {
+        key: (key.api_name, "none", f"not served: {what}", "refused: the connection is closed")
+        for key, what in NOT_SERVED.items()
+    }
+    lines = [" | ".join((str(int(key)), *rows[key])) for key in sorted(rows)]
+    return HEAD + "".join(f"| {line} |\n" for line in lines)
+
+
+def _served(key: ApiKey) -> tuple[str, str, str, str]:
+    asked = [name for name, request in REQUESTS.items() if request.api_key is key]
+    tested = "; ".join(asked) or EXEMPT[key]
+    return key.api_name, str(APIS[key].versions), LIMITS.get(key, "as Kafka"), tested
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
