@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
 
     from .expectations import ExpectedRecord
+    from .handlers.dispatcher import Dispatcher
     from .partition import Partition
     from .record_notation import WrittenRecord
     from .security.client_files import ClientFolder
+    from .services import BrokerServices
 
 # As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
 # three seconds for members that will not come slows development. Neither should a rebalance of a
@@ -123,6 +125,7 @@ class AsyncCluster:
         self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
         self._client_folder: ClientFolder | None = None
         self._brokers: dict[int, Broker] = {}
+        self._injectors: dict[int, FaultInjector] = {}
         self._request_log = RequestLog()
         self.faults = FaultRules()
         """Rules that make requests go wrong."""
@@ -247,12 +250,17 @@ class AsyncCluster:
             layers,
             f"{self._data_dir}/node{node}",
             self._environment,
-            lambda inner, services: FaultInjector(inner, services, self.faults, self._request_log),
+            partial(self._with_faults, node),
         )
         await broker.start(self._listeners[node], self._users)
         assert broker.listeners is not None
         self._listeners[node] = broker.listeners
         self._brokers[node] = broker
+
+    def _with_faults(self, node: int, inner: Dispatcher, services: BrokerServices) -> FaultInjector:
+        injector = FaultInjector(inner, services, self.faults, self._request_log)
+        self._injectors[node] = injector
+        return injector
 
     async def stop(self, node: int = 0) -> None:
         """Stop a node cleanly."""
@@ -369,6 +377,7 @@ class AsyncCluster:
         if node not in self._brokers:
             running = ", ".join(map(str, self._brokers)) or "none"
             raise RuntimeError(f"node {node} is not running; running nodes: {running}")
+        self._injectors.pop(node).end()
         return self._brokers.pop(node)
 
 

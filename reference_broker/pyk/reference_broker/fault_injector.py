@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.schema import ZERO_UUID, Message
+from pyk.protocol.versions import NO_VERSIONS
 from pyk.runtime import slotted
 from pyk.runtime.network.file_region import FileRegion
 
 from .deferred import Deferred, HandlerResult
 from .errors import ConnectionClosedError
-from .faults import Effect, FaultRules, RequestFacts, api_key_of
+from .faults import Effect, FaultRules, Pause, RequestFacts, RequestFilter, api_key_of
 from .handlers.dispatcher import Dispatcher
+from .pretended import Served, advertised_as, served_as
 from .storage.file_records import FileRecords
 
 if TYPE_CHECKING:
@@ -91,17 +95,102 @@ class FaultInjector:
         self._request_log = request_log
         self._effects: WeakKeyDictionary[Connection, tuple[Request, Effect]] = WeakKeyDictionary()
         """Effects on responses to come. A connection that ends before takes its effect along."""
+        self._held: list[tuple[RequestFilter, Callable[[], None]]] = []
+        """Requests that are carried out after the next one that a filter selects."""
+        self._has_ended = False
+
+    def end(self) -> None:
+        """Carry nothing out any more that is held back: the node has ended."""
+        self._has_ended = True
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         self._request_log.add(self._services.node_id, request, self._services.time_ms())
-        if not self._rules.rules:
+        if not (self._rules.has_any or self._held):
             return self._inner.handle(request, connection)
-        effect = self._rules.effect_on(self._facts(request))
-        if effect is None:
-            return self._inner.handle(request, connection)
-        if not effect.delay_ms:
+        pause = self._rules.pause_of(self._services.node_id)
+        if pause is None:
+            return self._handle(request, connection)
+        return self._hold(pause, request, connection)
+
+    def _handle(self, request: Request, connection: Connection) -> HandlerResult:
+        if self._rules.release is not None and not self._is_ours(request):
+            served = served_as(self._rules.release)
+            if request.version not in served.get(request.api_key, NO_VERSIONS):
+                return self._refuse_version(request, served)
+            if request.api_key is ApiKey.API_VERSIONS:
+                advertised: HandlerResult = advertised_as(
+                    self._rules.release, self._inner.handle(request, connection)
+                )
+                return advertised
+        facts = self._facts(request)
+        overtaken = self._take_overtaken(facts)
+        effect = self._rules.effect_on(facts)
+        try:
+            if effect is None:
+                return self._inner.handle(request, connection)
+            if effect.overtaken_by is not None and not overtaken:
+                return self._hold_until_overtaken(effect, request, connection)
+            if effect.delay_ms:
+                return self._apply_later(effect, request, connection)
             return self._apply(effect, request, connection)
-        return self._apply_later(effect, request, connection)
+        finally:
+            for carry_out in overtaken:
+                carry_out()
+
+    def _is_ours(self, request: Request) -> bool:
+        """Return whether a request comes from this broker itself, which knows what it serves."""
+        ours = f"broker-{self._services.node_id}"
+        return request.header.client_id in (ours, f"{ours}-actions")
+
+    def _refuse_version(self, request: Request, served: Served) -> HandlerResult:
+        if request.api_key is ApiKey.API_VERSIONS:
+            from .handlers.api_versions import unsupported_version
+
+            request.response_version = 0
+            return unsupported_version(served[ApiKey.API_VERSIONS])
+        if request.api_key not in served or not request.expects_response:
+            raise ConnectionClosedError
+        from .handlers.error_responses import error_response
+
+        return error_response(
+            request.api_key, request.body, ErrorCode.UNSUPPORTED_VERSION, request.version
+        )
+
+    def _hold(self, pause: Pause, request: Request, connection: Connection) -> HandlerResult:
+        """Carry a request out when a pause is over, even if its client has gone meanwhile."""
+        deferred: Deferred[Any] = Deferred()
+        has_resumed = False
+
+        def resume() -> None:
+            nonlocal has_resumed
+            if has_resumed:
+                return
+            has_resumed = True
+            self._complete(deferred, connection, lambda: self._handle(request, connection))
+
+        loop = asyncio.get_running_loop()
+        pause.when_over(lambda: loop.call_soon_threadsafe(resume))
+        return deferred
+
+    def _hold_until_overtaken(
+        self, effect: Effect, request: Request, connection: Connection
+    ) -> HandlerResult:
+        deferred: Deferred[Any] = Deferred()
+
+        def carry_out() -> None:
+            self._complete(deferred, connection, lambda: self._apply(effect, request, connection))
+
+        assert effect.overtaken_by is not None
+        self._held.append((effect.overtaken_by, carry_out))
+        return deferred
+
+    def _take_overtaken(self, facts: RequestFacts) -> list[Callable[[], None]]:
+        """Return what to do after a request: the requests that were held until it came."""
+        if not self._held:
+            return []
+        taken = [each for each in self._held if each[0].select(facts) is not None]
+        self._held = [each for each in self._held if each not in taken]
+        return [carry_out for _, carry_out in taken]
 
     def requests_begin(self) -> None:
         self._inner.requests_begin()
@@ -171,21 +260,33 @@ class FaultInjector:
         deferred: Deferred[Any] = Deferred()
 
         def apply() -> None:
-            if deferred.is_done:
-                return
-            try:
-                applied = self._apply(effect, request, connection)
-            except ConnectionClosedError:
-                connection.close()
-                return
-            if isinstance(applied, Deferred):
-                applied.when_done(deferred.complete)
-                deferred.when_abandoned(applied.abandon)
-            else:
-                deferred.complete(applied)
+            if not deferred.is_done:
+                self._complete(
+                    deferred, connection, lambda: self._apply(effect, request, connection)
+                )
 
         asyncio.get_running_loop().call_later(effect.delay_ms / 1000, apply)
         return deferred
+
+    def _complete(
+        self,
+        deferred: Deferred[Any],
+        connection: Connection,
+        carry_out: Callable[[], HandlerResult],
+    ) -> None:
+        """Carry a request out that was held back, and answer it."""
+        if self._has_ended:
+            return
+        try:
+            result = carry_out()
+        except ConnectionClosedError:
+            connection.close()
+            return
+        if isinstance(result, Deferred):
+            deferred.when_abandoned(result.abandon)
+            result.when_done(deferred.complete)
+        else:
+            deferred.complete(result)
 
     def _apply(self, effect: Effect, request: Request, connection: Connection) -> HandlerResult:
         if effect.is_closed:
@@ -199,6 +300,9 @@ class FaultInjector:
             result = self._inner.handle(request, connection)
         else:
             result = self._answer_with_error(effect, request, connection)
+        if effect.is_duplicated:
+            with suppress(ConnectionClosedError):
+                self._inner.handle(request, connection)
         if not effect.throttle_ms:
             return result
         if isinstance(result, Deferred):

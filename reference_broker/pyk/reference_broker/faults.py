@@ -6,13 +6,15 @@
 
 A rule matches requests by API, node, client, version, topic, partition and group, skips the first
 few with :meth:`FaultRule.after`, and ends after :meth:`FaultRule.times`. Of several rules that
-match, all count and their delays add up; of those that end a request the first one wins. Rules may
-be made, read and removed by any thread.
+match, all count and their delays add up; of those that end a request the first one wins. Besides,
+a node can be paused, and the cluster can pretend to be an older release. All of that may be made,
+read and removed by any thread.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -20,6 +22,8 @@ from typing import Self
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
+
+from .releases import versions_of
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +61,15 @@ class Effect:
     is_closed: bool = False
     truncate_to: int | None = None
     corrupt_at: int | None = None
+    is_duplicated: bool = False
+    overtaken_by: RequestFilter | None = None
+    """It is carried out after the next request that this selects."""
 
     @property
     def is_nothing(self) -> bool:
         """Return whether no fault was named."""
-        return not (self.delay_ms or self.throttle_ms or self.ends_request)
+        changes_order = self.is_duplicated or self.overtaken_by is not None
+        return not (self.delay_ms or self.throttle_ms or self.ends_request or changes_order)
 
     @property
     def ends_request(self) -> bool:
@@ -239,12 +247,62 @@ class FaultRule:
         self.effect.corrupt_at = position
         return self
 
+    def duplicate(self) -> Self:
+        """Carry the request out twice, and answer as the first time."""
+        self.effect.is_duplicated = True
+        return self
+
+    def reorder(self) -> Self:
+        """Carry the request out after the next one that matches, even if its client has gone.
+
+        A connection has its requests carried out in order, so the next one comes on another.
+        """
+        self.effect.overtaken_by = self.requests
+        return self
+
+
+class Pause:
+    """A node, or all, that takes requests and carries none out; ends with its block."""
+
+    def __init__(self, node: int | None, remove: Callable[[Pause], None]) -> None:
+        self.node = node
+        self.is_over = False
+        self._remove = remove
+        self._wake_ups: deque[Callable[[], object]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.resume()
+
+    def resume(self) -> None:
+        """Carry out what has arrived, in its order, and everything after it."""
+        self._remove(self)
+        self.is_over = True
+        while self._wake_ups:
+            self._wake_ups.popleft()()
+
+    def when_over(self, wake_up: Callable[[], object]) -> None:
+        """Call ``wake_up``, by any thread, when it is over; twice at most."""
+        self._wake_ups.append(wake_up)
+        if self.is_over:  # another thread may have ended it just before
+            wake_up()
+
 
 class FaultRules:
-    """The rules of a cluster."""
+    """The rules of a cluster, its pauses, and the release of Kafka that it pretends to be."""
 
     def __init__(self) -> None:
         self._rules: tuple[FaultRule, ...] = ()
+        self._pauses: tuple[Pause, ...] = ()
+        self.release: str | None = None
+        """The release of Kafka whose versions are served, None for this broker's own."""
 
     @property
     def rules(self) -> tuple[FaultRule, ...]:
@@ -276,9 +334,39 @@ class FaultRules:
         self._rules = (*self._rules, rule)
         return rule
 
+    @property
+    def has_any(self) -> bool:
+        """Return whether requests may be treated in another way than usual."""
+        return bool(self._rules or self._pauses or self.release)
+
+    def pause(self, node: int | None = None) -> Pause:
+        """Let a node, by default all, answer nothing until :meth:`Pause.resume`.
+
+        Connections stay open and new ones are accepted, as if the process were stopped.
+        """
+        pause = Pause(node, self._remove_pause)
+        self._pauses = (*self._pauses, pause)
+        return pause
+
+    def pause_of(self, node: int) -> Pause | None:
+        """Return the oldest pause that a node is in, None if it works."""
+        return next((each for each in self._pauses if each.node in (None, node)), None)
+
+    def pretend(self, release: str | None) -> None:
+        """Serve the versions of a release of Kafka, such as ``"2.1"``; None: the broker's own.
+
+        Clients that are connected have learned the versions of before.
+        """
+        if release is not None:
+            versions_of(release)  # raises for an unknown one
+        self.release = release
+
     def clear(self) -> None:
-        """Remove all rules."""
+        """Remove all rules, end all pauses, and pretend nothing."""
         self._rules = ()
+        self.release = None
+        for pause in self._pauses:
+            pause.resume()
 
     def effect_on(self, facts: RequestFacts) -> Effect | None:
         """Return the effect on a request, None for no effect."""
@@ -290,7 +378,12 @@ class FaultRules:
             ending,
             delay_ms=sum(effect.delay_ms for effect in applied),
             throttle_ms=sum(effect.throttle_ms for effect in applied),
+            is_duplicated=any(effect.is_duplicated for effect in applied),
+            overtaken_by=next((each.overtaken_by for each in applied if each.overtaken_by), None),
         )
+
+    def _remove_pause(self, pause: Pause) -> None:
+        self._pauses = tuple(each for each in self._pauses if each is not pause)
 
     def _remove(self, rule: FaultRule) -> None:
         self._rules = tuple(each for each in self._rules if each is not rule)

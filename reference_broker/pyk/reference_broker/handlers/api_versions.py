@@ -14,6 +14,7 @@ from pyk.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from pyk.protocol.versions import VersionRange
 from pyk.reference_broker.controller.features import FEATURES
 from pyk.reference_broker.controller.image import MetadataImage
 
@@ -59,9 +60,10 @@ def api_versions(
     )
 
 
-def unsupported_version() -> ApiVersionsResponse:
+def unsupported_version(
+    versions: VersionRange = SERVED[ApiKey.API_VERSIONS],
+) -> ApiVersionsResponse:
     """Return the response to a version that is not served: which are, in the form of version 0."""
-    versions = SERVED[ApiKey.API_VERSIONS]
     return ApiVersionsResponse(
         error_code=ErrorCode.UNSUPPORTED_VERSION,
         api_keys=[
