@@ -15,12 +15,14 @@ from pyk.clients import (
     AsyncAdmin,
     ConfigResource,
     ConfigSource,
+    Consumer,
     GroupIdNotFoundError,
     InvalidConfigError,
     InvalidPartitionsError,
     InvalidReplicationFactorError,
     InvalidTopicError,
     NewTopic,
+    NonEmptyGroupError,
     OffsetAndMetadata,
     OffsetSpec,
     Producer,
@@ -231,6 +233,26 @@ def test_a_group_is_listed_described_and_deleted(admin: Admin, filled: str, grou
     admin.delete_consumer_groups([group])
 
     assert group not in {one.group_id for one in admin.list_groups()}
+
+
+def test_groups_of_both_types_are_described(
+    kafka: Kafka, admin: Admin, filled: str, group: str
+) -> None:
+    admin.alter_consumer_group_offsets(f"{group}-old", {TopicPartition(filled, 0): 3})
+    with Consumer(
+        kafka.bootstrap, topics=[filled], group_id=group, group_protocol="consumer"
+    ) as consumer:
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        described = admin.describe_consumer_groups([f"{group}-old", group])
+        with pytest.raises(NonEmptyGroupError):
+            admin.delete_consumer_groups([group])
+
+    (member,) = described[group].members
+    assert described[f"{group}-old"].group_type == "classic"
+    assert (described[group].group_type, described[group].protocol_type) == ("consumer",) * 2
+    assert described[group].partition_assignor == "uniform"
+    assert {partition.topic for partition in member.assignment} == {filled}
 
 
 def test_an_unknown_group_cannot_be_described_or_deleted(admin: Admin, group: str) -> None:

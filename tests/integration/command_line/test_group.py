@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from pyk.clients import Consumer, Producer
+from pyk.clients import Admin, Consumer, Producer, ShareConsumer
 from pyk.reference_broker import Cluster
 from support.pyk_command import Ran, run, run_on_terminal, start
 from support.real_time import IN_TIME, eventually
@@ -67,12 +68,13 @@ def test_a_group_is_described_with_its_members(cluster: Cluster) -> None:
     assert piped == [
         "Group\tbilling",
         "State\tStable",
+        "Type\tclassic",
         "Protocol type\tconsumer",
         "Assignor\trange",
         "Coordinator\t0",
         f"{member['memberId']}\t-\tpyk\t{member['host']}\torders-0",
     ]
-    assert table[5].split() == ["Member", "Instance", "Client", "Host", "Partitions"]
+    assert table[6].split() == ["Member", "Instance", "Client", "Host", "Partitions"]
 
 
 def test_the_lag_is_shown(cluster: Cluster) -> None:
@@ -154,9 +156,77 @@ def test_groups_and_their_offsets_are_deleted(cluster: Cluster) -> None:
     assert group(cluster, "list").out == ""
 
 
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+def test_groups_of_other_types_are_described_and_not_changed_under_their_members(
+    cluster: Cluster, kind: str
+) -> None:
+    with member_of_a_group(cluster, kind):
+        (form,) = group(cluster, "describe", "new", "--json").json
+        lag = group(cluster, "lag", "new")
+        reset = group(cluster, "reset", "new", "--to", "0", "-t", "orders")
+        deleted = group(cluster, "delete", "new")
+
+    (shown,) = form["members"]
+    assert (form["type"], form["state"], shown["partitions"]) == (kind, "Stable", ["orders-0"])
+    assert lag.code == 0
+    assert "stop them first" in reset.err
+    assert deleted.err.endswith("; stop its members first\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "lag"), [("consumer", "orders\t0\t3\t10\t7\n"), ("share", "orders\t0\t3\t7\n")]
+)
+def test_groups_of_other_types_are_reset_and_deleted(cluster: Cluster, kind: str, lag: str) -> None:
+    with member_of_a_group(cluster, kind):
+        pass
+
+    assert group(cluster, "reset", "new", "--to", "3", "-t", "orders").code == 0
+    assert group(cluster, "lag", "new").out == lag
+    assert group(cluster, "describe", "new", "--json").json[0]["state"] == "Empty"
+    assert group(cluster, "delete", "new", "--offsets-of", "orders") == Ran(0, "")
+    assert group(cluster, "lag", "new") == Ran(0, "")
+    assert group(cluster, "delete", "new") == Ran(0, "")
+
+
+def test_a_share_group_forgets_whole_topics(cluster: Cluster) -> None:
+    with member_of_a_group(cluster, "share"):
+        pass
+
+    assert group(cluster, "delete", "new", "--offsets-of", "orders:0") == Ran(
+        2,
+        "",
+        "error: 'new' is a share group, which forgets whole topics: "
+        "name orders without partitions\n",
+    )
+
+
+@contextmanager
+def member_of_a_group(cluster: Cluster, kind: str) -> Iterator[None]:
+    """Run a member, with partitions, of a group ``new`` of this type."""
+    member: Consumer | ShareConsumer
+    if kind == "share":
+        member = ShareConsumer(cluster.bootstrap, topics=["orders"], group_id="new")
+    else:
+        member = Consumer(
+            cluster.bootstrap, topics=["orders"], group_id="new", group_protocol="consumer"
+        )
+    with member, Admin(cluster.bootstrap) as admin:
+        eventually(lambda: member.poll(0.1) is not None and has_partitions(admin, kind))
+        yield
+
+
+def has_partitions(admin: Admin, kind: str) -> bool:
+    if kind == "share":
+        members = admin.describe_share_groups(["new"])["new"].members
+        return any(member.assignment for member in members)
+    described = admin.describe_consumer_groups(["new"])["new"]
+    return any(member.assignment for member in described.members)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
+        (["describe", "billing", "nosuch"], 1, "group 'nosuch' does not exist; see pyk group list"),
         (["describe", "biling"], 1, "group 'biling' does not exist; did you mean 'billing'?"),
         (["lag", "x"], 1, "group 'x' does not exist; see pyk group list"),
         (["delete", "biling"], 1, "group 'biling' does not exist; did you mean 'billing'?"),

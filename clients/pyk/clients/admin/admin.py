@@ -167,7 +167,7 @@ class Admin(GroupAdmin, ClusterAdmin, AdminFace, BlockingContext):
     def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, ConsumerGroupDescription]:
-        """Return groups with their members, by id."""
+        """Return groups of both types, ``classic`` and ``consumer``, with their members, by id."""
         return self._thread.call(
             self._core.groups.describe_consumer_groups(group_ids, timeout=timeout)
         )

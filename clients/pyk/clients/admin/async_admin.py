@@ -136,7 +136,7 @@ class AsyncAdmin(AsyncGroupAdmin, AsyncClusterAdmin, AdminFace, AsyncContext):
     async def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, ConsumerGroupDescription]:
-        """Return groups with their members, by id."""
+        """Return groups of both types, ``classic`` and ``consumer``, with their members, by id."""
         return await self._core.groups.describe_consumer_groups(group_ids, timeout=timeout)
 
     async def delete_consumer_groups(

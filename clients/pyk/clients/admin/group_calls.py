@@ -19,10 +19,16 @@ from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.routes import ToCoordinators, ToNodes
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.responses import result_for_each, without_errors
-from pyk.clients.errors import GroupIdNotFoundError, error_for
+from pyk.clients.errors import (
+    GroupIdNotFoundError,
+    KafkaError,
+    UnsupportedVersionError,
+    error_for,
+)
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -69,13 +75,28 @@ class GroupCalls:
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
             request = DescribeGroupsRequest(groups=list(some))
-            return groups.described_groups(
-                await self._calls.send(node_id, request, deadline), node_id
-            )
+            response = await self._calls.send(node_id, request, deadline)
+            answers = groups.described_groups(response, node_id)
+            # A coordinator does not know a group of another type, so ask by the other request.
+            missing = [one for one in some if isinstance(answers.get(one), GroupIdNotFoundError)]
+            if missing:
+                answers |= await self._described_by_the_new_request(node_id, missing, deadline)
+            return answers
 
         return await self._calls.settle(
             group_ids, ToCoordinators(self._calls.client), ask, deadline
         )
+
+    async def _described_by_the_new_request(
+        self, node_id: int, group_ids: Sequence[str], deadline: float
+    ) -> dict[str, ConsumerGroupDescription | KafkaError]:
+        """Describe groups that follow KIP-848; nothing where the broker has no such groups."""
+        request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
+        try:
+            response = await self._calls.send(node_id, request, deadline)
+        except UnsupportedVersionError:
+            return {}
+        return groups.described_consumer_groups(response, node_id)
 
     async def delete_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None

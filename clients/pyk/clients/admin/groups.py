@@ -11,6 +11,8 @@ from pyk.clients.errors import GroupIdNotFoundError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, ProtocolError
+from pyk.protocol.messages import consumer_group_describe
+from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from pyk.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from pyk.protocol.messages.delete_groups import DeleteGroupsResponse
 from pyk.protocol.messages.describe_groups import (
@@ -21,7 +23,9 @@ from pyk.protocol.messages.describe_groups import (
 from pyk.protocol.messages.list_groups import ListedGroup
 from pyk.protocol.persisted import decode_versioned
 
+CLASSIC = "classic"
 CONSUMER = "consumer"
+"""The protocol type of groups of consumers, and the type of those that follow KIP-848."""
 DEAD = "Dead"
 
 
@@ -62,6 +66,8 @@ class ConsumerGroupDescription:
     """The assignor that was chosen, empty before one is."""
     coordinator_id: int
     members: tuple[MemberDescription, ...]
+    group_type: str
+    """``classic``, or ``consumer`` for a group that follows KIP-848."""
 
 
 @attrs.frozen
@@ -113,6 +119,7 @@ def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescr
         partition_assignor=group.protocol_data,
         coordinator_id=coordinator_id,
         members=tuple(_member(member, group.protocol_type) for member in group.members),
+        group_type=CLASSIC,
     )
 
 
@@ -139,6 +146,47 @@ def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
         TopicPartition(topic.topic, partition)
         for topic in assignment.assigned_partitions
         for partition in topic.partitions
+    )
+
+
+def described_consumer_groups(
+    response: ConsumerGroupDescribeResponse, coordinator_id: int
+) -> dict[str, ConsumerGroupDescription | KafkaError]:
+    """Return the description of each group that follows KIP-848, or its error."""
+    return {
+        group.group_id: (
+            _error(group, ApiKey.CONSUMER_GROUP_DESCRIBE)
+            if group.error_code != ErrorCode.NONE
+            else _described_consumer_group(group, coordinator_id)
+        )
+        for group in response.groups
+    }
+
+
+def _described_consumer_group(
+    group: consumer_group_describe.DescribedGroup, coordinator_id: int
+) -> ConsumerGroupDescription:
+    return ConsumerGroupDescription(
+        group_id=group.group_id,
+        state=group.group_state,
+        protocol_type=CONSUMER,
+        partition_assignor=group.assignor_name,
+        coordinator_id=coordinator_id,
+        members=tuple(
+            MemberDescription(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                host=member.client_host,
+                assignment=tuple(
+                    TopicPartition(topic.topic_name, partition)
+                    for topic in member.assignment.topic_partitions
+                    for partition in topic.partitions
+                ),
+            )
+            for member in group.members
+        ),
+        group_type=CONSUMER,
     )
 
 

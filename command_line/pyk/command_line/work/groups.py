@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import partial
 
 import click
 
@@ -13,8 +13,11 @@ from pyk.clients import (
     Admin,
     ConsumerGroupDescription,
     GroupIdNotFoundError,
+    MemberDescription,
     NonEmptyGroupError,
     PartitionLag,
+    ShareGroupDescription,
+    ShareMemberDescription,
     TopicPartition,
 )
 from pyk.command_line.arguments import confirm
@@ -22,6 +25,7 @@ from pyk.command_line.frame.connecting import admin
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import (
+    Row,
     is_terminal,
     print_facts,
     print_json,
@@ -34,7 +38,15 @@ from pyk.command_line.frame.tables import Column
 from pyk.command_line.moments import Moment
 from pyk.command_line.partition_lists import parse_partitions
 from pyk.command_line.work.log_offsets import offsets_at
+from pyk.command_line.work.share_groups import (
+    SHARE,
+    delete_share_offsets,
+    found_share_group,
+    print_share_lags,
+)
 from pyk.command_line.work.topics import described_topics
+
+Described = ConsumerGroupDescription | ShareGroupDescription
 
 GROUPS = (
     Column("group", style="bold"),
@@ -86,61 +98,75 @@ def show_list(patterns: Sequence[str], states: Sequence[str]) -> None:
 def describe(group_ids: Sequence[str]) -> None:
     """Print groups with their members."""
     with admin() as client:
-        described = _described(client, group_ids)
-    for one in described.values():
-        members = [
-            {
-                "memberId": member.member_id,
-                "instanceId": member.group_instance_id,
-                "clientId": member.client_id,
-                "host": member.host,
-                "partitions": [str(partition) for partition in sorted(member.assignment)],
-            }
-            for member in one.members
-        ]
-        facts = {
-            "group": one.group_id,
-            "state": one.state,
-            "protocolType": one.protocol_type or None,
-            "assignor": one.partition_assignor or None,
-            "coordinator": one.coordinator_id,
-        }
+        described = [_described(client, group_id) for group_id in group_ids]
+    for one in described:
+        members = [_member_row(member) for member in one.members]
         if wants_json():
-            print_json({**facts, "members": members})
+            print_json({**_facts(one), "members": members})
             continue
-        print_facts(facts)
+        print_facts(_facts(one))
         if members:
             print_rows(MEMBERS, members)
+
+
+def _facts(group: Described) -> Row:
+    facts: dict[str, object] = {"group": group.group_id, "state": group.state}
+    if isinstance(group, ShareGroupDescription):
+        facts |= {"type": SHARE}
+    else:
+        facts |= {
+            "type": group.group_type,
+            "protocolType": group.protocol_type or None,
+            "assignor": group.partition_assignor or None,
+        }
+    return facts | {"coordinator": group.coordinator_id}
+
+
+def _member_row(member: MemberDescription | ShareMemberDescription) -> Row:
+    return {
+        "memberId": member.member_id,
+        "instanceId": member.group_instance_id if isinstance(member, MemberDescription) else None,
+        "clientId": member.client_id,
+        "host": member.host,
+        "partitions": [str(partition) for partition in sorted(member.assignment)],
+    }
 
 
 def show_lag(group_id: str, topics: Sequence[str], interval: float | None) -> None:
     """Print the lag of a group, every ``interval`` seconds if one is given."""
     with admin() as client:
+        described = _described(client, group_id)
         partitions = _partitions(client, topics) if topics else None
         if interval is None:
-            _print_lag(_lags(client, group_id, partitions))
+            _show_lag_of(client, described, partitions, clears=False)
             return
         try:
             while True:
-                lags = _lags(client, group_id, partitions)
-                if is_terminal() and not wants_json():
-                    click.clear()
-                _print_lag(lags)
+                _show_lag_of(client, described, partitions, clears=True)
                 time.sleep(interval)
         except KeyboardInterrupt:  # the way it ends
             return
 
 
-def _lags(
-    client: Admin, group_id: str, partitions: Collection[TopicPartition] | None
-) -> Mapping[TopicPartition, PartitionLag]:
-    found = client.consumer_group_lag(group_id, partitions)
-    if not found:
-        _described(client, [group_id])  # which fails for a group that does not exist
-    return found
+def _show_lag_of(
+    client: Admin,
+    group: Described,
+    partitions: Collection[TopicPartition] | None,
+    *,
+    clears: bool,
+) -> None:
+    if isinstance(group, ShareGroupDescription):
+        show = partial(
+            print_share_lags, client.list_share_group_offsets(group.group_id, partitions)
+        )
+    else:
+        show = partial(_print_lags, client.consumer_group_lag(group.group_id, partitions))
+    if clears and is_terminal() and not wants_json():
+        click.clear()
+    show()
 
 
-def _print_lag(lags: Mapping[TopicPartition, PartitionLag]) -> None:
+def _print_lags(lags: Mapping[TopicPartition, PartitionLag]) -> None:
     rows = [
         {
             "topic": one.topic,
@@ -161,48 +187,61 @@ def reset(
 ) -> None:
     """Commit the offsets that a moment means, and print them beside those of before."""
     with admin() as client:
-        before = client.list_consumer_group_offsets(group_id)
+        group = _found(client, group_id)
+        before = _offsets(client, group_id, group)
         partitions = _partitions(client, topics) if topics else list(before)
         if not partitions:
             raise CommandError(
                 f"group {group_id!r} has committed no offsets; name topics with --topic"
             )
         after = offsets_at(client, partitions, moment)
-        rows = []
-        for one in sorted(partitions):
-            old = before.get(one)
-            rows.append(
-                {
-                    "group": group_id,
-                    "topic": one.topic,
-                    "partition": one.partition,
-                    "committedOffset": None if old is None else old.offset,
-                    "newOffset": after[one],
-                }
-            )
+        rows = [
+            {
+                "group": group_id,
+                "topic": one.topic,
+                "partition": one.partition,
+                "committedOffset": before.get(one),
+                "newOffset": after[one],
+            }
+            for one in sorted(partitions)
+        ]
         if dry_run:
             print_rows(RESETS, rows)
             return
         confirm(f"Commit other offsets for {group_id}?", is_sure=is_sure)
-        _commit(client, group_id, after)
+        _commit(client, group_id, group, after)
     print_rows(RESETS, rows)
 
 
-def _commit(client: Admin, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-    members: tuple[object, ...] = ()
-    with suppress(CommandError):  # a group that does not exist is made by its first commit
-        members = _described(client, [group_id])[group_id].members
-    if members:
+def _offsets(
+    client: Admin, group_id: str, group: Described | None
+) -> dict[TopicPartition, int | None]:
+    """Return where a group is in its partitions, whether it exists or not."""
+    if isinstance(group, ShareGroupDescription):
+        started = client.list_share_group_offsets(group_id)
+        return {one: None if at is None else at.start_offset for one, at in started.items()}
+    committed = client.list_consumer_group_offsets(group_id)
+    return {one: None if at is None else at.offset for one, at in committed.items()}
+
+
+def _commit(
+    client: Admin, group_id: str, group: Described | None, offsets: Mapping[TopicPartition, int]
+) -> None:
+    if group is not None and group.members:
         raise CommandError(
             f"group {group_id!r} has members, which would go on where they are: stop them first"
         )
-    client.alter_consumer_group_offsets(group_id, offsets)
+    if isinstance(group, ShareGroupDescription):
+        client.alter_share_group_offsets(group_id, offsets)
+    else:  # a group that does not exist is made by its first commit
+        client.alter_consumer_group_offsets(group_id, offsets)
 
 
 def delete(group_ids: Sequence[str], *, is_sure: bool) -> None:
-    """Delete groups."""
+    """Delete groups of any type."""
     with admin() as client:
-        _described(client, group_ids)
+        for group_id in group_ids:
+            _described(client, group_id)
         confirm(f"Delete {', '.join(group_ids)}?", is_sure=is_sure)
         try:
             client.delete_consumer_groups(group_ids)
@@ -215,25 +254,34 @@ def delete(group_ids: Sequence[str], *, is_sure: bool) -> None:
 def delete_offsets(group_ids: Sequence[str], topics: Sequence[str], *, is_sure: bool) -> None:
     """Delete committed offsets of topics."""
     with admin() as client:
+        described = [_described(client, group_id) for group_id in group_ids]
         partitions = _partitions(client, topics)
         confirm(f"Delete offsets of {', '.join(group_ids)}?", is_sure=is_sure)
-        for group_id in group_ids:
-            client.delete_consumer_group_offsets(group_id, partitions)
-            tell(f"offsets of group {group_id} deleted", {"group": group_id})
+        for group in described:
+            if isinstance(group, ShareGroupDescription):
+                delete_share_offsets(client, group.group_id, topics)
+            else:
+                client.delete_consumer_group_offsets(group.group_id, partitions)
+            tell(f"offsets of group {group.group_id} deleted", {"group": group.group_id})
 
 
-def _described(client: Admin, group_ids: Sequence[str]) -> dict[str, ConsumerGroupDescription]:
-    """Return groups by id; the error of an unknown one suggests the nearest that exists."""
+def _described(client: Admin, group_id: str) -> Described:
+    """Return a group of any type; the error of an unknown one suggests the nearest that exists."""
+    found = _found(client, group_id)
+    if found is not None:
+        return found
+    known = {one.group_id: one.group_type for one in client.list_groups()}
+    if group_id in known:
+        raise CommandError(f"group {group_id!r} is of the type {known[group_id]}: not supported")
+    advice = did_you_mean(group_id, known) or "see pyk group list"
+    raise CommandError(f"group {group_id!r} does not exist; {advice}")
+
+
+def _found(client: Admin, group_id: str) -> Described | None:
     try:
-        return client.describe_consumer_groups(group_ids)
-    except GroupIdNotFoundError as error:
-        if len(group_ids) > 1:
-            raise
-        known = [one.group_id for one in client.list_groups()]
-        if group_ids[0] in known:
-            raise
-        advice = did_you_mean(group_ids[0], known) or "see pyk group list"
-        raise CommandError(f"group {group_ids[0]!r} does not exist; {advice}") from error
+        return client.describe_consumer_groups([group_id])[group_id]
+    except GroupIdNotFoundError:
+        return found_share_group(client, group_id)
 
 
 def _partitions(client: Admin, topics: Sequence[str]) -> list[TopicPartition]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients import OffsetAndMetadata
+from pyk.clients import ConsumerGroupDescription, MemberDescription, OffsetAndMetadata
 from pyk.clients.errors import GroupIdNotFoundError, KafkaError, SeveralErrors
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages import consumer_group_describe
+from pyk.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
 from pyk.protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -85,11 +90,85 @@ async def test_a_group_is_described_by_its_coordinator_wherever_that_moves() -> 
 @virtual_time
 async def test_a_group_that_is_dead_does_not_exist() -> None:
     async with administered() as (cluster, admin):
+        del cluster.versions[ApiKey.CONSUMER_GROUP_DESCRIBE]
         dead = DescribedGroup(group_id="g", group_state="Dead")
         cluster.on(DescribeGroupsRequest, DescribeGroupsResponse(groups=[dead]))
 
         with pytest.raises(GroupIdNotFoundError, match="'g'"):
             await admin.describe_consumer_groups(["g"])
+
+
+@virtual_time
+async def test_a_group_of_the_type_consumer_is_described_by_the_other_request() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DescribeGroupsRequest, not_classic)
+        topic = consumer_group_describe.TopicPartitions(topic_name="orders", partitions=[0])
+        member = consumer_group_describe.Member(
+            member_id="m",
+            client_id="pyk",
+            client_host="/::1",
+            assignment=consumer_group_describe.Assignment(topic_partitions=[topic]),
+        )
+        there = consumer_group_describe.DescribedGroup(
+            group_id="new", group_state="Stable", assignor_name="uniform", members=[member]
+        )
+        cluster.on(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse(groups=[there]))
+
+        described = await admin.describe_consumer_groups(["old", "new"])
+
+        assert described["old"].group_type == "classic"
+        assert described["new"] == ConsumerGroupDescription(
+            group_id="new",
+            state="Stable",
+            protocol_type="consumer",
+            partition_assignor="uniform",
+            coordinator_id=1,
+            members=(MemberDescription("m", None, "pyk", "/::1", (ORDERS,)),),
+            group_type="consumer",
+        )
+        (asked,) = cluster.requests(ConsumerGroupDescribeRequest)
+        assert asked.message.group_ids == ["new"]
+
+
+@virtual_time
+async def test_a_group_of_no_type_that_can_be_described_has_the_error_of_the_last_request() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DescribeGroupsRequest, not_classic)
+        missing = consumer_group_describe.DescribedGroup(
+            group_id="new",
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message="Group new is not a consumer group.",
+        )
+        cluster.on(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse(groups=[missing]))
+
+        with pytest.raises(GroupIdNotFoundError, match="is not a consumer group"):
+            await admin.describe_consumer_groups(["new"])
+
+
+@virtual_time
+async def test_brokers_without_the_other_request_know_no_such_group() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DescribeGroupsRequest, not_classic)
+        del cluster.versions[ApiKey.CONSUMER_GROUP_DESCRIBE]
+
+        with pytest.raises(GroupIdNotFoundError, match="is not a classic group"):
+            await admin.describe_consumer_groups(["new"])
+
+
+def not_classic(request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    """Describe all groups but ``new``, which is of another type."""
+    return DescribeGroupsResponse(
+        groups=[
+            DescribedGroup(
+                group_id=group,
+                error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+                error_message=f"Group {group} is not a classic group.",
+            )
+            if group == "new"
+            else DescribedGroup(group_id=group, group_state="Empty")
+            for group in request.groups
+        ]
+    )
 
 
 @virtual_time

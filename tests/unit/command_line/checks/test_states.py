@@ -151,7 +151,7 @@ def described(state: str, *assignments: tuple[TopicPartition, ...]) -> ConsumerG
         MemberDescription(f"m{number}", None, "c", "/h", one)
         for number, one in enumerate(assignments)
     )
-    return ConsumerGroupDescription("billing", state, "consumer", "range", 0, members)
+    return ConsumerGroupDescription("billing", state, "consumer", "range", 0, members, "classic")
 
 
 @pytest.mark.parametrize(
