@@ -239,7 +239,8 @@ class ApacheKafka:
 class ApacheKafkaCluster:
     """Several nodes, started in :meth:`__enter__`; every topic has up to three replicas.
 
-    With a ``folder`` their data and logs are kept there.
+    With a ``folder`` their data and logs are kept there. With racks, node 0 is in ``rack-0``,
+    and so on.
     """
 
     def __init__(
@@ -248,11 +249,15 @@ class ApacheKafkaCluster:
         *,
         config: dict[str, str] | None = None,
         folder: Path | None = None,
+        has_racks: bool = False,
     ) -> None:
         ports, cluster_id = free_ports(nodes), new_cluster_id()
         self.nodes = [
             ApacheKafka(
-                config=config,
+                config={
+                    **(config or {}),
+                    **({"broker.rack": f"rack-{number}"} if has_racks else {}),
+                },
                 node_id=number,
                 controller_ports=ports,
                 cluster_id=cluster_id,

@@ -69,9 +69,11 @@ class ReferenceBroker:
 class RealKafka:
     """Apache Kafka, with a proxy in front of the second listener of each node."""
 
-    def __init__(self, nodes: int = 1, config: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, nodes: int = 1, config: dict[str, str] | None = None, *, has_racks: bool = False
+    ) -> None:
         self.nodes = nodes
-        self._kafka = ApacheKafkaCluster(nodes, config=config)
+        self._kafka = ApacheKafkaCluster(nodes, config=config, has_racks=has_racks)
         self.min_insync_replicas = self._kafka.min_insync_replicas
         to_lose: list[ApiKey] = []
         self._proxies = [
