@@ -25,7 +25,7 @@ from pyk.reference_broker.partition_reader import LATEST_TIMESTAMP
 from pyk.reference_broker.storage import LogError
 from pyk.runtime.timers import Moment, TimerQueue
 
-from .acknowledgement import Acknowledgement, Acknowledger, acknowledge
+from .acknowledgement import Acknowledgement, Acknowledger, AcknowledgeType, acknowledge
 from .acquisition import AcquiredRecords, AcquireRequest, Extent, acquire
 from .settings import ShareGroupSettings
 from .share_partition import Limits, SharePartition, StoredState
@@ -33,6 +33,7 @@ from .share_partition import Limits, SharePartition, StoredState
 log = logging.getLogger(__name__)
 
 NOT_INITIALIZED = -1
+NEVER = float("inf")
 DROPPED_BY = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -97,6 +98,8 @@ class LedSharePartition:
         self.is_dropped = False
         self._writing = 0
         self._when_stored: list[Deferred[None]] = []
+        self._looks_at = NEVER
+        """When it is looked for locks that are over."""
         partition.add_listener(self._partition_moved)
         environment.persister.read(key, self.leader_epoch).when_done(self._loaded)
 
@@ -174,7 +177,7 @@ class LedSharePartition:
         """Acquire records for a member, of the batches that were read."""
         assert self.state is not None
         acquired = acquire(self.state, request, extents, self.limits)
-        if acquired and self not in self._environment.timers:
+        if acquired:
             self._expire_at(request.locked_until)
         return acquired
 
@@ -190,6 +193,8 @@ class LedSharePartition:
             changes = acknowledge(self.state, by, acknowledgements)
         except ApiError as error:
             return _known(error)
+        if any(AcknowledgeType.RENEW in each.types for each in acknowledgements):
+            self._expire_at(now + limits.lock_seconds)
         return self._store(changes)
 
     def give_back(self, member_id: str, acquired: Sequence[AcquiredRecords]) -> None:
@@ -257,10 +262,14 @@ class LedSharePartition:
     # -- locks -----------------------------------------------------------------------------------
 
     def _expire_at(self, deadline: float) -> None:
-        self._environment.timers.schedule(self, deadline, self._expire)
+        """Look for locks that are over at a deadline, or before: locks may become shorter."""
+        if deadline < self._looks_at:
+            self._looks_at = deadline
+            self._environment.timers.schedule(self, deadline, self._expire)
 
     def _expire(self, now: float) -> None:
         assert self.state is not None
+        self._looks_at = NEVER
         changes = self.state.expire(now, self.limits)
         deadline = self.state.next_expiry()
         if deadline is not None:

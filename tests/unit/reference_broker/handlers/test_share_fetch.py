@@ -182,6 +182,36 @@ async def test_locks_that_are_renewed_last_longer() -> None:
 
 
 @virtual_time
+async def test_a_lock_that_became_shorter_is_over_before_those_from_earlier() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3, 3)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        await first.fetch(max_records=3, max_wait_ms=1000)
+        broker.image.configs[GROUP_RESOURCE, GROUP] = {"share.record.lock.duration.ms": "15000"}
+        assert acquired(await first.fetch(max_records=3, max_wait_ms=1000)) == [(3, 5, 1)]
+
+        await asyncio.sleep(16)
+
+        assert acquired(await second.fetch()) == [(3, 5, 2)]
+
+
+@virtual_time
+async def test_a_renewed_lock_that_became_shorter_is_over_in_time() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        await first.fetch(max_wait_ms=1000)
+        broker.image.configs[GROUP_RESOURCE, GROUP] = {"share.record.lock.duration.ms": "15000"}
+        await first.acknowledge((0, 2, [RENEW]), is_renew_ack=True)
+
+        await asyncio.sleep(16)
+
+        assert acquired(await second.fetch()) == [(0, 2, 2)]
+
+
+@virtual_time
 async def test_an_abandoned_fetch_acquires_nothing() -> None:
     async with running_broker() as broker:
         await initialize(broker)
