@@ -225,9 +225,11 @@ class AcquiredRecords:
         """Return the offsets that were not handed out, and hand out no more."""
         left = self.take_unread() + self.take_gaps()
         left += [(part.first, part.last) for part in self._parts]
+        left += [(first, last) for first, last, _ in self.renewed]
         for first, last, _ in self._ranges[self._index :]:
             left.append((max(first, self._next), last))
         self._parts.clear()
+        self.renewed.clear()
         self._index = len(self._ranges)
         return left
 

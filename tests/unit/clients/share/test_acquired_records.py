@@ -121,6 +121,16 @@ def test_renewed_records_are_handed_out_again_each_once() -> None:
     assert (acquired.has_record(3), acquired.has_record(10)) == (True, False)
 
 
+def test_renewed_records_that_are_not_handed_out_again_are_given_up() -> None:
+    acquired = acquired_records(TEN, [(0, 9, 1)])
+    for part in parts_of(acquired):
+        acquired.keep(part)
+    acquired.renewed += [(2, 5, 60.0)]
+
+    assert acquired.give_up() == [(2, 5)]
+    assert not acquired.has_more
+
+
 def test_a_batch_that_cannot_be_read_raises_each_time() -> None:
     broken = bytearray(sealed(b"b", base_offset=1))
     broken[-1] ^= 1
