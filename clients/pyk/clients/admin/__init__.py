@@ -29,6 +29,7 @@ from pyk.clients.admin.groups import (
     MemberDescription,
     PartitionLag,
 )
+from pyk.clients.admin.offset_resets import OffsetReset
 from pyk.clients.admin.quorums import ElectionType, QuorumInfo, QuorumReplica
 from pyk.clients.admin.quotas import (
     ClientQuotaAlteration,
@@ -108,6 +109,7 @@ __all__ = [
     "MemberDescription",
     "NewTopic",
     "Node",
+    "OffsetReset",
     "OffsetSpec",
     "PartitionDescription",
     "PartitionLag",

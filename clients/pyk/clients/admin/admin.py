@@ -15,6 +15,7 @@ from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.group_face import GroupAdmin
 from pyk.clients.admin.groups import ConsumerGroupDescription, PartitionLag
+from pyk.clients.admin.helper_face import HelperAdmin
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
@@ -37,7 +38,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class Admin(GroupAdmin, ClusterAdmin, AdminFace, BlockingContext):
+class Admin(GroupAdmin, ClusterAdmin, HelperAdmin, AdminFace, BlockingContext):
     """Manages topics, settings, groups and offsets; :class:`AsyncAdmin` is its asyncio twin.
 
     Any number of threads may share one.

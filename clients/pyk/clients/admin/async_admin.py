@@ -13,6 +13,7 @@ from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.group_face import AsyncGroupAdmin
 from pyk.clients.admin.groups import ConsumerGroupDescription, PartitionLag
+from pyk.clients.admin.helper_face import AsyncHelperAdmin
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.scram_users import (
     UserScramCredentialAlteration,
@@ -33,7 +34,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime.secret import Secret
 
 
-class AsyncAdmin(AsyncGroupAdmin, AsyncClusterAdmin, AdminFace, AsyncContext):
+class AsyncAdmin(AsyncGroupAdmin, AsyncClusterAdmin, AsyncHelperAdmin, AdminFace, AsyncContext):
     """Manages topics, settings, groups and offsets.
 
     Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and retries within

@@ -10,6 +10,7 @@ from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.cluster_calls import ClusterCalls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
+from pyk.clients.admin.helper_calls import HelperCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.quota_calls import QuotaCalls
 from pyk.clients.admin.replica_calls import ReplicaCalls
@@ -46,6 +47,7 @@ class AdminCore:
         self.quotas = QuotaCalls(self._calls)
         self.replicas = ReplicaCalls(self._calls)
         self.cluster = ClusterCalls(self._calls)
+        self.helpers = HelperCalls(self._calls, self.configs, self.groups, self.offsets)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""
