@@ -66,6 +66,12 @@ HOST, PORT = "127.0.0.1", 9092
     help="Write what a client needs to connect, for Producer.from_properties and Kafka's tools; "
     "the first user logs in.",
 )
+@click.option(
+    "--faults",
+    "fault_file",
+    metavar="FILE",
+    help="A TOML or JSON file that says which requests go wrong, and how.",
+)
 def broker(  # noqa: PLR0917 - click passes them by name
     brokers: int,
     host: str | None,
@@ -77,6 +83,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
     users: tuple[str, ...],
     super_users: tuple[str, ...],
     client_properties: str | None,
+    fault_file: str | None,
 ) -> None:
     """Run a broker for development and tests, until Ctrl-C, SIGTERM or the end of its terminal.
 
@@ -100,6 +107,8 @@ def broker(  # noqa: PLR0917 - click passes them by name
                 sasl=_users(users) or None,
                 super_users=super_users or None,
             )
+            if fault_file is not None:
+                _set_faults(cluster, fault_file)
             asyncio.run(_serve(cluster, client_properties))
         except (InvalidConfigError, MissingPackageError, StorageError, ValueError) as error:
             raise click.ClickException(str(error)) from error
@@ -156,6 +165,12 @@ def _users(given: tuple[str, ...]) -> dict[str, str] | None:
     from pyk.command_line.broker_users import read_users  # most brokers start without users
 
     return read_users(given)
+
+
+def _set_faults(cluster: AsyncCluster, path: str) -> None:
+    from pyk.command_line.broker_faults import read_faults  # most brokers start without faults
+
+    read_faults(path, cluster.faults)
 
 
 def _tell_clients(cluster: AsyncCluster, path: str) -> None:
