@@ -241,6 +241,18 @@ def test_errors_name_the_record(
 
 
 @pytest.mark.parametrize(
+    ("words", "stdin"),
+    [(["-p", "7"], "a\n"), (["--format", "json"], '{"value": "a", "partition": 7}\n')],
+)
+def test_a_partition_that_does_not_exist_is_not_waited_for(
+    command: Command, words: list[str], stdin: str
+) -> None:
+    ran = command.produce(*words, stdin=stdin)
+
+    assert ran == Ran(1, "", f"error: topic '{command.topic}' has no partition 7\n")
+
+
+@pytest.mark.parametrize(
     ("words", "line"),
     [
         (["-F", "--until", "5"], "--follow and --until exclude each other"),

@@ -18,10 +18,12 @@ from pyk.command_line.work.producing import Sending, check_topic
 class CopyPrinter:
     """Sends records to a topic, instead of printing them."""
 
-    def __init__(self, client: Producer, target: str, *, keeps_partitions: bool) -> None:
+    def __init__(
+        self, client: Producer, target: str, partitions: set[int], *, keeps_partitions: bool
+    ) -> None:
         self.count = 0
         self._keeps_partitions = keeps_partitions
-        self._sending = Sending(client, target, rate=None, is_told=False)
+        self._sending = Sending(client, target, partitions, rate=None, is_told=False)
 
     def take(self, records: Records, inside: Condition) -> None:
         for record in records:
@@ -46,8 +48,8 @@ class CopyPrinter:
 def copy_topic(wanted: Wanted, target: str, to: Settings | None, *, keeps_partitions: bool) -> None:
     """Copy the records that are wanted; ``to`` names another cluster."""
     with producer(settings=to) as client:
-        check_topic(client, target)
-        copier = CopyPrinter(client, target, keeps_partitions=keeps_partitions)
+        partitions = check_topic(client, target)
+        copier = CopyPrinter(client, target, partitions, keeps_partitions=keeps_partitions)
         read_topic(wanted, copier)
     form = {"source": wanted.topic, "target": target, "records": copier.count}
     tell(f"{counted(copier.count, 'record')} copied from {wanted.topic} to {target}", form)

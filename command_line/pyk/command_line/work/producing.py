@@ -53,8 +53,10 @@ def produce_files(
 ) -> None:
     """Send what files hold to a topic."""
     with producer(options) as client:
-        check_topic(client, topic)
-        sending = Sending(client, topic, rate, is_told=wants_json())
+        partitions = check_topic(client, topic)
+        if additions.partition is not None:
+            _check_partition(topic, additions.partition, partitions)
+        sending = Sending(client, topic, partitions, rate, is_told=wants_json())
         for name in files:
             kind = source or SUFFIXES.get(Path(name).suffix, "lines")
             if kind in TABLES:
@@ -73,6 +75,8 @@ class Sending:
 
     client: Producer
     topic: str
+    partitions: set[int]
+    """Those that the topic had at the start; partitions are only ever added."""
     rate: float | None
     is_told: bool
     """Print where each record is."""
@@ -82,6 +86,9 @@ class Sending:
 
     def send(self, record: OutgoingRecord) -> None:
         """Send a record when it is due; raise the error of an earlier one."""
+        if record.partition is not None and record.partition not in self.partitions:
+            self.partitions = self.client.partitions_for(self.topic)
+            _check_partition(self.topic, record.partition, self.partitions)
         self._wait()
         self._pending.append(
             self.client.send(
@@ -143,10 +150,16 @@ class Sending:
             time.sleep(delay)
 
 
-def check_topic(client: Producer, topic: str) -> None:
-    """Fail early where the topic does not exist and is not created by being used."""
+def _check_partition(topic: str, partition: int, partitions: set[int]) -> None:
+    """Fail at once: the producer would wait a minute for the partition to be added."""
+    if partition not in partitions:
+        raise CommandError(f"topic {topic!r} has no partition {partition}")
+
+
+def check_topic(client: Producer, topic: str) -> set[int]:
+    """Return the partitions of a topic; fail early if it neither exists nor is created by use."""
     try:
-        client.partitions_for(topic, timeout=UNKNOWN_TOPIC_SECONDS)
+        return client.partitions_for(topic, timeout=UNKNOWN_TOPIC_SECONDS)
     except KafkaTimeoutError as error:
         if isinstance(error.__cause__, UnknownTopicOrPartitionError):
             raise CommandError(
