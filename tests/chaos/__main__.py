@@ -1,10 +1,10 @@
 """Kill, stop and cut real processes, and check what they saw: ``python -m chaos MINUTES``.
 
-Two more arguments are the seed and the broker. Producers, a group, and transactions in three stages
-run against a cluster, each client in a process of its own, through proxies that lose responses. The
-broker is ``reference`` (one node of pyk's own) or ``apache`` (three nodes of Apache Kafka, whose
-leaders move). It prints how many operations there were, what went wrong, and the anomalies by
-class; the exit status is 1 if there are any.
+Two more arguments: the seed and the broker. Producers, groups, a share group, and transactions in
+three stages run against a cluster, each client in a process of its own, through proxies that lose
+responses. The broker is ``reference`` (one node of pyk's own) or ``apache`` (three nodes of Apache
+Kafka, whose leaders move). It prints how many operations there were, what went wrong, what groups
+did, and the anomalies by class; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ def main(minutes: float, seed: int, broker: str) -> int:
     operations = sum(sum(outcomes.values()) for outcomes in report.operations.values())
     print(f"operations: {operations}")
     print(f"{report}\nrecords that stages did not process exactly once: {dict(not_once) or 0}")
+    print(chaos.groups)
     print(f"faults: {faults}\nhistory: {chaos.history_file}")
-    return 0 if report.is_sound and not report.unread and not not_once else 1
+    is_sound = report.is_sound and not report.unread and not not_once
+    return 0 if is_sound and not chaos.groups.anomalies else 1
 
 
 if __name__ == "__main__":

@@ -9,7 +9,18 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-NOT_WAITING = frozenset({"assign", "assignment", "group_metadata", "subscribe", "_core"})
+NOT_WAITING = frozenset(
+    {
+        "acknowledge",
+        "assign",
+        "assignment",
+        "group_metadata",
+        "set_acknowledgement_commit_callback",
+        "subscribe",
+        "wakeup",
+        "_core",
+    }
+)
 """What asyncio clients do without an ``await``."""
 
 

@@ -28,6 +28,10 @@ LOST_RESPONSES = (
     ApiKey.SYNC_GROUP,
     *(ApiKey.END_TXN,) * 4,
     *(ApiKey.TXN_OFFSET_COMMIT,) * 2,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    *(ApiKey.SHARE_ACKNOWLEDGE,) * 2,
+    *(ApiKey.SHARE_FETCH,) * 2,
+    ApiKey.SHARE_GROUP_HEARTBEAT,
 )
 LATE_REQUESTS = (
     *(ApiKey.PRODUCE,) * 2,

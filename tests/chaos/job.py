@@ -10,7 +10,14 @@ from typing import Any
 
 import attrs
 
-from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer
+from pyk.clients import (
+    AsyncConsumer,
+    AsyncProducer,
+    AsyncShareConsumer,
+    Consumer,
+    Producer,
+    ShareConsumer,
+)
 from pykcheck import Recorder
 from support.recorded_clients import RecordedConsumer
 from support.recorded_decisions import Decisions
@@ -77,6 +84,23 @@ class Job:
             },
         )
         return RecordedConsumer(recorder, self.name, consumer, isolation=isolation, group=group)
+
+    def group_consumer(self, **options: Any) -> AsyncConsumer[bytes, bytes]:
+        """Return a member of a group that starts at the beginning."""
+        return self._client(
+            AsyncConsumer,
+            Consumer,
+            {
+                "auto_offset_reset": "earliest",
+                "enable_auto_commit": False,
+                "auto_commit_interval_ms": 500,
+                "max_poll_interval_ms": 60_000,
+                **options,
+            },
+        )
+
+    def share_consumer(self, **options: Any) -> AsyncShareConsumer[bytes, bytes]:
+        return self._client(AsyncShareConsumer, ShareConsumer, options)
 
     def transactional_producer(
         self,

@@ -24,6 +24,20 @@ BROKERS = {
     "reference": "one node of the reference broker",
     "apache": "three nodes of Apache Kafka",
 }
+# A member that is killed or stopped is noticed in seconds, and so are the records that it holds.
+GROUP_CONFIG = {
+    f"group.{kind}.{name}.ms": milliseconds
+    for kind in ("consumer", "share")
+    for name, milliseconds in {
+        "session.timeout": "6000",
+        "min.session.timeout": "6000",
+        "heartbeat.interval": "1000",
+        "min.heartbeat.interval": "1000",
+    }.items()
+} | {
+    "group.share.record.lock.duration.ms": "4000",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
 SAFE_DOWNGRADE = 2
 UPGRADE = 1
 APACHE_CONFIG = {
@@ -34,7 +48,7 @@ APACHE_CONFIG = {
     "broker.heartbeat.interval.ms": "500",
     "leader.imbalance.check.interval.seconds": "10",
     "leader.imbalance.per.broker.percentage": "0",
-}
+} | GROUP_CONFIG
 
 
 class Node(Protocol):
@@ -76,8 +90,7 @@ class ReferenceNode:
             folder / "broker",
             "--advertise",
             f"127.0.0.1:{self.proxy_port}",
-            "--config",
-            "transaction.two.phase.commit.enable=true",
+            *_options({"transaction.two.phase.commit.enable": "true"} | GROUP_CONFIG),
             port=self.proxied_port,
             log=self._log,
         )
@@ -100,6 +113,11 @@ class ReferenceNode:
 
     def wait(self) -> None:
         """Do nothing: it serves once it is launched."""
+
+
+def _options(config: dict[str, str]) -> list[str]:
+    """Return the options of ``pyk broker`` for a configuration."""
+    return [text for name, value in config.items() for text in ("--config", f"{name}={value}")]
 
 
 class ChaosCluster:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+from pykcheck import Recorder
+
+from .group_roles import GROUP_ROLES
 from .job import Job
 
 SECONDS_TO_START = 120
@@ -17,9 +20,13 @@ SECONDS_TO_END = 150
 
 
 class Processes:
-    """Clients that run, by what they do. A slot may have two: one that is stopped, and another."""
+    """Clients that run, by what they do. A slot may have two: one that is stopped, and another.
 
-    def __init__(self, folder: Path, bootstrap: str, seed: int) -> None:
+    ``notes`` gets who was stopped, killed or started.
+    """
+
+    def __init__(self, folder: Path, bootstrap: str, seed: int, notes: Recorder) -> None:
+        self._notes = notes
         self._folder = folder
         self._bootstrap = bootstrap
         self._seed = seed
@@ -31,7 +38,7 @@ class Processes:
         self._started += 1
         role = slot.partition("-")[0].rstrip("0123456789")
         name = f"{slot}.{self._started}"
-        file = self._folder / f"{name}.jsonl"
+        file = self._folder / f"{name}.{'notes' if role in GROUP_ROLES else 'jsonl'}"
         job = Job(role, slot, name, self._bootstrap, str(file), self._started, self._seed)
         with (self._folder / f"{name}.log").open("wb") as log:
             self._running[job] = subprocess.Popen(
@@ -46,6 +53,7 @@ class Processes:
 
     def stop(self, job: Job) -> None:
         """Stop a client until it is continued."""
+        self._notes.invoke(job.name, "stopped")
         self._running[job].send_signal(signal.SIGSTOP)
 
     def go_on(self, job: Job) -> None:
@@ -55,6 +63,7 @@ class Processes:
 
     def kill(self, job: Job) -> None:
         """Kill a client, and start the next of its slot."""
+        self._notes.invoke(job.name, "killed")
         process = self._running.pop(job)
         process.kill()
         process.wait()
@@ -64,7 +73,8 @@ class Processes:
         """Start others for those that ended: were fenced, gave up or killed themselves."""
         ended = [job for job, process in self._running.items() if process.poll() is not None]
         for job in ended:
-            del self._running[job]
+            status = self._running.pop(job).returncode
+            self._notes.invoke(job.name, "ended", status=status)
             self._fill(job.slot)
         return ended
 

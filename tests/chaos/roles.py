@@ -22,6 +22,7 @@ from support.recorded_transactions import (
 from support.recorded_transactions import TOPICS as STAGES
 from support.recorded_two_phases import keep_until_over
 
+from .group_roles import GROUP_ROLES
 from .job import Job
 
 
@@ -138,4 +139,5 @@ ROLES = {
     "preparer": prepare,
     "keeper": keep,
     "completer": complete,
+    **GROUP_ROLES,
 }

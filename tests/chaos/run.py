@@ -22,6 +22,8 @@ from support.recorded_transactions import TOPICS as CHAIN_TOPICS
 
 from .audit import catch_up, read_everything
 from .faults import Faults
+from .group_ends import GroupReport, begin_at_the_start, wait_for_groups
+from .group_roles import GROUP_ROLES
 from .nodes import ChaosCluster
 from .processes import Processes
 
@@ -32,6 +34,8 @@ SLOTS = (
     "preparer-0",
     "completer-0",
     *(f"stage{stage}-{number}" for stage in range(STAGES) for number in range(2)),
+    *(f"{role}-{number}" for role in GROUP_ROLES for number in range(2)),
+    "sharer-2",
 )
 
 
@@ -46,6 +50,8 @@ class Chaos:
         self.faults: Counter[str] = Counter()
         self.not_processed_once: Counter[str] = Counter()
         """Records that a stage made none or several of, by stage."""
+        self.groups = GroupReport()
+        """What members of groups and share groups did, and what is wrong with it."""
         self._seed = seed
         self._broker = broker
         self._folder = Path(tempfile.mkdtemp(prefix=f"chaos-{broker}-{seed}-"))
@@ -59,7 +65,10 @@ class Chaos:
         with ExitStack() as stack:
             cluster = stack.enter_context(ChaosCluster(self._broker, self._folder))
             self._create_topics(cluster.bootstrap)
-            processes = Processes(self._folder, cluster.bootstrap, self._seed)
+            notes = stack.enter_context((self._folder / "processes.notes").open("w"))
+            processes = Processes(
+                self._folder, cluster.bootstrap, self._seed, Recorder(time.monotonic, file=notes)
+            )
             stack.callback(processes.kill_all)
             for slot in (*SLOTS, *KEEPERS[self._broker]):
                 processes.start(slot)
@@ -77,6 +86,7 @@ class Chaos:
             topics = [NewTopic(topic, partitions=3) for topic in TOPICS]
             topics += [NewTopic(topic, partitions=2) for topic in CHAIN_TOPICS]
             admin.create_topics(topics)
+            begin_at_the_start(admin)
 
     def _end_well(self, bootstrap: str, processes: Processes) -> None:
         processes.end(["producer", "writer", "preparer", "keeper"])
@@ -85,6 +95,14 @@ class Chaos:
             asyncio.run(catch_up(recorder, bootstrap))
             processes.end(["completer", "member", "stage"])
             asyncio.run(read_everything(recorder, bootstrap))
+        stalled = wait_for_groups(bootstrap, processes.replace_ended)
+        processes.end([*GROUP_ROLES])
+        self.groups = asyncio.run(GroupReport.of(bootstrap, self._notes(), stalled))
+
+    def _notes(self) -> Iterator[dict[str, Any]]:
+        """Yield what was noted of groups and processes, in the order of time."""
+        files = sorted(self._folder.glob("*.notes"))
+        return heapq.merge(*map(events, files), key=lambda note: note["time"])
 
     def _gather(self) -> None:
         """Make one history of those of all processes."""
