@@ -42,6 +42,7 @@ SAFE_DOWNGRADE = 2
 UPGRADE = 1
 APACHE_CONFIG = {
     "transaction.state.log.num.partitions": "6",
+    "share.coordinator.state.topic.num.partitions": "6",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     # A node that is killed or stopped is noticed in seconds, and leads again soon after its return.
     "broker.session.timeout.ms": "3000",
