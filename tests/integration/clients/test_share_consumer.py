@@ -163,3 +163,18 @@ def test_handlers_run_in_threads(cluster, topic):
         assert consumer.stats().acknowledged == 3
 
     assert sorted(handled) == [b"a", b"b", b"c"]
+
+
+def test_a_handler_that_returns_something_ends_process_and_costs_no_delivery(cluster, topic):
+    calls: list[int] = []
+
+    def handle(record: Any) -> str:
+        calls.append(record.offset)
+        return "done"
+
+    with reader(cluster, topic) as consumer, pytest.raises(errors.StateError, match="not str"):
+        consumer.process(handle, concurrency=1)
+
+    assert len(calls) == 1
+    with reader(cluster, topic) as other:
+        assert values(other, 3) == [b"a", b"b", b"c"]

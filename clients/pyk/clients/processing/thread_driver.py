@@ -156,12 +156,15 @@ class ThreadRunner:
         job.attempts += 1
         RUNNING.set(Attempt(job, self._core.client.clock.now, self._options.deadline))
         try:
-            self._take(job, self._options.handler(self._session.record_of(job)))
+            returned = self._options.handler(self._session.record_of(job))
+            self._take(job, returned)
         except Exception as error:
             if not self._options.recovers:
                 raise
             again: float | None = self._consumer._thread.call(recovery.recover(job, error))
             return again
+        # The same for every record, so neither retries nor dead letters are of use.
+        self._check_returned(returned)
         return None
 
     def _take(self, job: Job, returned: object) -> None:
@@ -171,10 +174,14 @@ class ThreadRunner:
             job.results = results_of(returned)
             if not results.is_transactional:
                 results.write_blocking(job)
-        elif returned is not None:
+
+    def _check_returned(self, returned: object) -> None:
+        """Raise :class:`StateError` if there is nobody for what the handler has returned."""
+        if self._session.results is None and returned is not None:
             raise StateError(
-                "the handler of a blocking Consumer must return None; records that it returns are "
-                "written by process(…, producer=…)"
+                "the handler of a blocking consumer must return None, not "
+                f"{type(returned).__name__}; records that it returns are written by "
+                "process(…, producer=…), and a coroutine function needs an asynchronous consumer"
             )
 
     def _stopped(self, job: Job, *, is_done: bool) -> None:
