@@ -10,6 +10,9 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem import FileSystem
+
 from .cluster import OPEN_IT, AsyncCluster, whereabouts
 from .fault_injector import ReceivedRequest
 from .faults import FaultRules
@@ -38,6 +41,8 @@ class Cluster:
         sasl: Mapping[str, str] | None = None,
         super_users: Iterable[str] | None = None,
         tls: bool = False,
+        clock: Clock | None = None,
+        filesystem: FileSystem | None = None,
     ) -> None:
         self._cluster = AsyncCluster(
             brokers,
@@ -49,6 +54,8 @@ class Cluster:
             sasl=sasl,
             super_users=super_users,
             tls=tls,
+            clock=clock,
+            filesystem=filesystem,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
