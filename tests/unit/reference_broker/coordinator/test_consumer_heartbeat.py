@@ -175,6 +175,7 @@ def test_the_epoch_before_is_taken_from_a_member_that_lost_the_answer(
     assert (error_of(repeated), repeated.member_epoch) == (ErrorCode.NONE, 3)
     with_too_much = groups.beat("a", 2, {"orders": [0, 2]})
     assert error_of(with_too_much) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert error_of(groups.beat("a", 2)) is ErrorCode.FENCED_MEMBER_EPOCH  # does not say
 
 
 def test_who_leaves_is_gone_and_the_others_take_over(groups: ConsumerGroups) -> None:
@@ -329,6 +330,21 @@ def test_a_static_member_comes_back_to_its_partitions_under_a_new_id(
     assert list(groups.group.members) == ["b"]
     fenced = groups.beat("a", 2, instance_id="one")
     assert error_of(fenced) is ErrorCode.FENCED_INSTANCE_ID
+
+
+@pytest.mark.parametrize("epoch", [2, 3])
+def test_a_late_heartbeat_of_a_static_member_that_left_for_a_while_is_fenced(
+    groups: ConsumerGroups, epoch: int
+) -> None:
+    groups.join_as("a", "orders", instance_id="one")
+    groups.join_as("b", "orders")
+    groups.reconcile("a", "b")
+    groups.leave_as("a", -2, instance_id="one")
+
+    late = groups.beat("a", epoch, {}, instance_id="one")
+
+    assert error_of(late) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert groups.group.members["a"].epoch == -2
 
 
 def test_a_static_member_that_stays_away_loses_its_partitions(groups: ConsumerGroups) -> None:

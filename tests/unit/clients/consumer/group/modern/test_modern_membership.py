@@ -54,6 +54,20 @@ def test_an_empty_assignment_is_one() -> None:
     assert member.expect(Wait).until == INTERVAL
 
 
+def test_a_heartbeat_may_take_three_intervals_so_that_a_session_has_time_for_another_try() -> None:
+    member = ModernMember(request_timeout=1000.0).stable()
+
+    member.beat()
+
+    assert member.sent.timeout_ms == round(3 * INTERVAL * 1000)
+
+
+def test_a_member_looks_at_the_latest_when_its_application_has_been_away_for_too_long() -> None:
+    member = ModernMember(max_poll_interval=INTERVAL / 2).stable()
+
+    assert member.expect(Wait).until == INTERVAL / 2
+
+
 def test_heartbeats_come_as_often_as_the_coordinator_says() -> None:
     member = ModernMember().stable()
 
