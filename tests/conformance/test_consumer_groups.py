@@ -173,8 +173,10 @@ async def test_a_static_member_comes_back(coordinator: Coordinator) -> None:
     late = await coordinator.beat("m", 2, [0], **one)
     assert error_of(late) == (
         E.FENCED_MEMBER_EPOCH,
-        "The consumer group member has a greater member epoch (2) than the one known by the group "
-        "coordinator (-2). The member must abandon all its partitions and rejoin.",
+        (
+            "The consumer group member has a greater member epoch (2) than the one known by the "
+            "group coordinator (-2). The member must abandon all its partitions and rejoin."
+        ),
     )
     back = await coordinator.join("n", **one)
     assert (back.member_epoch, told(back)) == (2, [0, 1, 2, 3])
