@@ -10,6 +10,7 @@ import pytest
 
 from pyk.clients import (
     Consumer,
+    InvalidTopicError,
     Producer,
     ProducerRecord,
     RetryPolicy,
@@ -145,6 +146,7 @@ def test_a_record_that_keeps_failing_becomes_a_dead_letter(cluster, topic):
         ({"ordering": "topic"}, ValueError, "ordering must be one of partition, key, none"),
         ({"retry": 3}, TypeError, "retry must be a RetryPolicy, not int"),
         ({"dead_letter": 3}, TypeError, "dead_letter must be the name of a topic, or callable"),
+        ({"dead_letter": "bad name"}, InvalidTopicError, "'bad name' is not a valid topic name"),
         ({"deadline": 0}, ValueError, "deadline must be a number of seconds above 0"),
     ],
 )
@@ -155,6 +157,15 @@ def test_wrong_arguments_are_refused(
     noop: Callable[[Any], None] = print
     with pytest.raises(error, match=words):
         consumer.process(noop, **options)
+
+
+def test_an_async_handler_of_a_blocking_consumer_is_refused_before_it_is_called() -> None:
+    async def handle(record: object) -> None: ...
+
+    consumer: Consumer[Any, Any] = Consumer("localhost:1")
+    handler: Any = handle
+    with pytest.raises(TypeError, match="cannot await it; use AsyncConsumer"):
+        consumer.process(handler)
 
 
 def test_there_is_no_attempt_outside_of_handlers():

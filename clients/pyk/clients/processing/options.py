@@ -9,6 +9,7 @@ import attrs
 
 from pyk.clients.arguments import checked_count
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.processing.jobs import Ordering
 from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
@@ -68,6 +69,8 @@ class HandlerOptions:
             raise TypeError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
         if not (dead_letter is None or isinstance(dead_letter, str) or callable(dead_letter)):
             raise TypeError("dead_letter must be the name of a topic, or callable")
+        if isinstance(dead_letter, str):
+            checked_topics([dead_letter])
         return cls(
             handler=handler,
             concurrency=checked_count(concurrency, "concurrency"),

@@ -7,6 +7,7 @@ told by :func:`current_attempt`, and what it finishes too late is not committed.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Collection
@@ -51,6 +52,11 @@ class ThreadRunner:
         options: HandlerOptions,
         session: Callable[..., HandlerSession] = HandlerSession,
     ) -> None:
+        if inspect.iscoroutinefunction(options.handler):
+            raise TypeError(
+                "handler must not be an async function: a blocking consumer cannot await it; "
+                f"use Async{type(consumer).__name__}"
+            )
         self._consumer = consumer
         self._core = consumer._core
         self._options = options
