@@ -248,3 +248,22 @@ async def test_brokers_that_take_short_notes_only_get_short_ones(limit):
 
         assert await members.committed() == {P0: 5}
         await member.crash()
+
+
+@virtual_time
+async def test_handlers_that_never_wait_need_few_tasks():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 400, partitions=1)
+        counts = []
+
+        def handle(record):
+            counts.append(sum(t.get_name() == "handle records" for t in asyncio.all_tasks()))
+
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            call = asyncio.create_task(consumer.process(handle, concurrency=1_000, ordering="none"))
+            await eventually(lambda: len(counts) == 400)
+            consumer.wakeup()
+            await call
+
+        assert max(counts) < 40

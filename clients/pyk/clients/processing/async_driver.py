@@ -1,7 +1,9 @@
 """Run handlers in tasks: ``AsyncConsumer.process``.
 
-A worker is a task that runs one job after the other until none is ready. There are at most as many
-as may run at once, and a busy consumer creates no task for a record.
+A worker is a task that runs one job after the other until none is ready; then it waits for more, or
+ends if enough others wait. There are at most as many as may run at once. Each that begins starts
+two more while jobs are ready: so handlers that wait soon run side by side, and those that never
+wait need few workers.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ log = logging.getLogger(__name__)
 
 # A worker whose handlers never wait lets other tasks run after so many records.
 TURN = 64
+# How many workers are started at once; each of them starts as many.
+GROWTH = 2
+# How many workers wait for jobs, at most: a task that is woken costs less than a new one.
+MAX_IDLE = 1_000
 
 
 async def process_in_tasks(
@@ -53,11 +59,15 @@ class TaskRunner:
         self._consumer = consumer
         self._core = consumer._core
         self._options = options
+        self._is_simple = options.is_simple
+        self._now = consumer._core.client.clock.now
         self._jobs = Jobs(options.ordering, options.concurrency)
         self._session = session(self._core, self._jobs, self, contextlib.nullcontext(), options)
         self._workers: set[asyncio.Task[None]] = set()
+        self._idle: list[asyncio.Future[None]] = []
+        """What the workers wait for that have no job."""
         self._starting = 0
-        """How many workers have not come to take their first job yet."""
+        """How many workers were started or woken, and have not come to take a job yet."""
         self._failure: BaseException | None = None
 
     async def run(self) -> None:
@@ -105,12 +115,20 @@ class TaskRunner:
         self._start_workers()
 
     def _start_workers(self) -> None:
-        room = self._options.concurrency - len(self._workers)
-        for _ in range(min(room, self._jobs.ready_count - self._starting)):
-            self._starting += 1
-            worker = asyncio.create_task(self._work(), name="handle records")
-            self._workers.add(worker)
-            worker.add_done_callback(self._worker_ended)
+        """Wake or start a few workers if jobs are ready; these start more."""
+        room = self._options.concurrency - len(self._workers) + len(self._idle)
+        for _ in range(min(room, self._jobs.ready_count - self._starting, GROWTH)):
+            if self._idle:
+                self._wake_one()
+            else:
+                self._starting += 1
+                worker = asyncio.create_task(self._work(), name="handle records")
+                self._workers.add(worker)
+                worker.add_done_callback(self._worker_ended)
+
+    def _wake_one(self) -> None:
+        self._starting += 1
+        self._idle.pop().set_result(None)
 
     def _worker_ended(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
@@ -126,43 +144,59 @@ class TaskRunner:
         self._core.buffer.call_attention(WAKEUP)
 
     async def _work(self) -> None:
-        self._starting -= 1
+        while True:
+            self._starting -= 1
+            await self._run_jobs()
+            if self._jobs.is_stopping or len(self._idle) >= MAX_IDLE:
+                return
+            idle = asyncio.get_running_loop().create_future()
+            self._idle.append(idle)
+            await idle
+
+    async def _run_jobs(self) -> None:
+        """Run one job after the other until none is ready."""
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
-        now, is_simple = self._core.client.clock.now, self._options.is_simple
         take = jobs.next if self._options.batch_size is None else self._session.next_job
         while (job := take()) is not None:
-            partition = job.partition
+            if count % TURN == 0:
+                self._start_workers()
             job.worker = worker
-            wait: float | None = None
             try:
-                if is_simple:
-                    RUNNING.set(Attempt(job, now, None))
-                    await self._call_handler(job)
-                else:
-                    wait = await self._attempt(job)
+                wait = await self._attempt(job)
             except Exception as error:
                 note_origin(error, job)
                 raise
             finally:
-                partition.running.discard(job)
-                if partition.is_closing:
+                job.partition.running.discard(job)
+                if job.partition.is_closing:
                     self._session.job_stopped()
-            if wait is not None:
-                self._session.call_again(job, wait)
-            elif self._session.handler_done(job):
-                self._session.follow_pauses((partition,))
+            self._attempted(job, wait)
             count += 1
             if count % TURN == 0:
                 await asyncio.sleep(0)
 
+    def _attempted(self, job: Job, wait: float | None) -> None:
+        """Finish a job, or let it run again after so many seconds."""
+        if wait is not None:
+            self._session.call_again(job, wait)
+            return
+        is_batch = bool(job.mates)
+        if self._session.handler_done(job):
+            self._session.follow_pauses((job.partition,))
+        if is_batch:  # the next jobs of many lanes may be ready now
+            self._start_workers()
+
     async def _attempt(self, job: Job) -> float | None:
         """Call the handler once, if it is time; return the seconds until it has to be called again,
         None if the job is finished."""
+        RUNNING.set(Attempt(job, self._now, None))
+        if self._is_simple:
+            await self._call_handler(job)
+            return None
         recovery = self._session.recovery
         wait = recovery.seconds_until_due(job)
         if wait:
             return wait
-        RUNNING.set(Attempt(job, self._core.client.clock.now, None))
         results = self._session.results
         try:
             returned = await self._call_handler(job)
@@ -204,6 +238,8 @@ class TaskRunner:
 
     async def _stop_workers(self, patience: float) -> None:
         """Let the workers finish what they are at for so many seconds, then cancel them."""
+        while self._idle:
+            self._wake_one()
         if self._workers and patience:
             await asyncio.wait(self._workers, timeout=patience)
         for worker in self._workers:
