@@ -17,16 +17,19 @@ from typing import Any
 
 import attrs
 
-from benchmarks.clients import consume, produce, tls
+from benchmarks.clients import consume, handle, produce, tls
 from benchmarks.clients.comparison import (
     CONSUME_GOALS,
+    HANDLE_GOALS,
     MORE_CONSUME_CASES,
     MORE_PRODUCE_CASES,
+    OVERHEADS,
     PRODUCE_GOALS,
     Case,
     Goal,
     Row,
     Workload,
+    overhead,
     ratio,
     row,
 )
@@ -34,6 +37,7 @@ from pyk.clients import Admin, NewTopic
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "latest.json"
 PARTITIONS = 6
+KEYED_TOPIC = "keyed"
 
 
 class Bench:
@@ -51,6 +55,13 @@ class Bench:
             self._create(_full_topic(size))
             self._run("produce", Case("pyk send", Workload(size)), _full_topic(size))
 
+    def fill_keyed(self, cases: list[Case]) -> None:
+        """Fill the topic whose records are handled in these cases."""
+        if cases:
+            self._create(KEYED_TOPIC)
+            share = max(case.share_of_records for case in cases)
+            handle.fill(self._addresses.plain, KEYED_TOPIC, int(self._records * share))
+
     def produce(self, case: Case) -> None:
         self._topics += 1
         topic = f"produced-{self._topics}"
@@ -62,6 +73,9 @@ class Bench:
     def consume(self, case: Case) -> None:
         topic = _full_topic(case.workload.value_bytes)
         self.runs[case.name].append(self._run("consume", case, topic))
+
+    def handle(self, case: Case) -> None:
+        self.runs[case.name].append(self._run("handle", case, KEYED_TOPIC))
 
     def _create(self, topic: str) -> None:
         with Admin(self._addresses.plain) as admin:
@@ -105,6 +119,11 @@ def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
             outcome = "reached" if goal.is_reached(reached) else "MISSED"
             sign = "≤" if goal.measure == "cpu_seconds_per_million" else "≥"
             print(f"{goal!s:<66}{reached:>6.2f}  ({sign} {goal.bound:.2f}) {outcome}")
+    for extra in OVERHEADS:
+        more = overhead(extra, rows)
+        if more is not None:
+            outcome = "reached" if more <= extra.at_most else "MISSED"
+            print(f"{extra!s:<66}{more:>6.2f}  (≤ {extra.at_most:.2f}) {outcome}")
 
 
 def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[str, Any]:
@@ -116,6 +135,11 @@ def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[st
             {**attrs.asdict(goal), "ratio": reached}
             for goal in goals
             if (reached := ratio(goal, rows)) is not None
+        ],
+        "overheads": [
+            {**attrs.asdict(extra), "microseconds": more}
+            for extra in OVERHEADS
+            if (more := overhead(extra, rows)) is not None
         ],
     }
 
@@ -152,18 +176,22 @@ def main() -> None:
         bench = Bench(addresses, options.records)
         producers = [*map(Case, produce.CASES), *MORE_PRODUCE_CASES]
         consumers = [*map(Case, consume.CASES), *MORE_CONSUME_CASES]
-        producers, consumers = (
-            chosen(cases, options.only, addresses) for cases in (producers, consumers)
+        producers, consumers, handlers = (
+            chosen(cases, options.only, addresses)
+            for cases in (producers, consumers, [*map(Case, handle.CASES)])
         )
         bench.fill(consumers)
+        bench.fill_keyed(handlers)
         for number in range(options.runs):
             print(f"round {number + 1} of {options.runs}", flush=True)
             for case in producers:
                 bench.produce(case)
             for case in consumers:
                 bench.consume(case)
+            for case in handlers:
+                bench.handle(case)
     rows = {case: row(case, runs) for case, runs in bench.runs.items()}
-    goals = PRODUCE_GOALS + CONSUME_GOALS
+    goals = PRODUCE_GOALS + CONSUME_GOALS + HANDLE_GOALS
     show(rows, goals)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(as_json(rows, goals, loaded_form()), indent=1))

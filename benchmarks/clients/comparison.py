@@ -55,6 +55,13 @@ SHARE_OF_RECORDS = {
     "kafka-python send": 0.1,
     "aiokafka async for": 0.3,
     "kafka-python iterate": 0.2,
+    "pyk process, tasks of 10 ms": 0.1,
+    "aiokafka tasks of 10 ms": 0.1,
+    "asyncio tasks of 10 ms": 0.1,
+    "pyk process, tasks of 0 ms": 0.1,
+    "asyncio tasks of 0 ms": 0.1,
+    "pyk process, threads of 10 ms": 0.03,
+    "confluent threads of 10 ms": 0.03,
 }
 
 MORE_PRODUCE_CASES = (
@@ -128,6 +135,28 @@ CONSUME_GOALS = (
         for case, peer in ENCRYPTED_CONSUMERS.items()
     ),
 )
+HANDLE_GOALS = (
+    Goal("pyk process, tasks of 10 ms", "aiokafka tasks of 10 ms", 0.80),
+    Goal("pyk process, threads of 10 ms", "confluent threads of 10 ms", 0.80),
+)
+
+
+@attrs.frozen
+class Overhead:
+    """The goal for what ``case`` costs more than ``base``, in CPU microseconds for each record."""
+
+    case: str
+    base: str
+    at_most: float
+
+    def __str__(self) -> str:
+        return f"{self.case} - {self.base} (CPU µs)"
+
+
+OVERHEADS = (
+    Overhead("pyk process, tasks of 10 ms", "asyncio tasks of 10 ms", 5.0),
+    Overhead("pyk process, tasks of 0 ms", "asyncio tasks of 0 ms", 5.0),
+)
 
 
 @attrs.frozen
@@ -169,3 +198,13 @@ def ratio(goal: Goal, rows: dict[str, Row]) -> float | None:
         return None
     ours, theirs = rows[goal.case], rows[goal.peer]
     return float(getattr(ours, goal.measure) / getattr(theirs, goal.measure))
+
+
+def overhead(goal: Overhead, rows: dict[str, Row]) -> float | None:
+    """Return what the case costs more than its base for each record, None where one did not run.
+
+    Of the lowest figures, as other load of the machine only adds to them.
+    """
+    if goal.case not in rows or goal.base not in rows:
+        return None
+    return rows[goal.case].lowest - rows[goal.base].lowest
