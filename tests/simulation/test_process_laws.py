@@ -32,6 +32,10 @@ class Chaos:
             cluster, auto_commit_interval_ms=200, max_poll_interval_ms=20_000, **options
         )
         self.members: list[Processor] = []
+        is_classic = options.get("group_protocol", "classic") == "classic"
+        self.group_requests = (
+            ["Heartbeat", "JoinGroup"] if is_classic else ["ConsumerGroupHeartbeat"]
+        )
 
     def join(self) -> None:
         member = self.processors.member(
@@ -56,7 +60,7 @@ class Chaos:
         else:
             self.join()
         if self.random.random() < 0.5:
-            request = self.random.choice(["OffsetCommit", "Fetch", "Heartbeat", "JoinGroup"])
+            request = self.random.choice(["OffsetCommit", "Fetch", *self.group_requests])
             self.cluster.faults.on(request).once().apply_then_lose_response()
 
     async def check_commits(self) -> None:
@@ -78,14 +82,22 @@ class Chaos:
             assert offsets == sorted(offsets)
 
 
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"partition_assignment_strategy": "range"},
+        {"partition_assignment_strategy": "cooperative-sticky"},
+        {"group_protocol": "consumer"},
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
 @pytest.mark.parametrize("seed", range(4))
 @virtual_time
-async def test_members_that_come_go_and_fail_keep_every_promise(seed, strategy):
+async def test_members_that_come_go_and_fail_keep_every_promise(seed, options):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=3)
         await produce(cluster, "orders", COUNT, partitions=3, key=lambda n: b"%d" % (n // 3 % KEYS))
-        chaos = Chaos(cluster, seed, partition_assignment_strategy=strategy)
+        chaos = Chaos(cluster, seed, **options)
         for _ in range(25):
             await chaos.step()
             await chaos.check_commits()
