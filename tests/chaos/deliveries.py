@@ -147,7 +147,7 @@ class ShareAudit:
             elif self._kinds[place] & FINAL:
                 self.outcomes["acknowledged without confirmation"] += 1
             else:
-                self.outcomes["ended by its limit"] += 1
-                if self._most[place] < self._limit:
-                    found.append(f"{name} ended after {self._most[place]} deliveries")
+                # What a member has acquired and gives back unread counts as delivered, too.
+                is_seen = self._most[place] == self._limit
+                self.outcomes["ended by its limit" if is_seen else "ended, partly unread"] += 1
         return found

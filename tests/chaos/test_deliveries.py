@@ -97,11 +97,11 @@ def test_a_delivery_past_the_limit_is_found():
     assert found == ["v0 had delivery count 6"]
 
 
-def test_a_record_that_ended_before_its_limit_is_found():
+def test_a_record_that_was_given_back_unread_is_counted_by_itself():
     found, outcomes = shared({(P, 0): "v0"}, ("a", *delivered("release", count=2)))
 
-    assert found == [f"v0 at {P}@0 ended after 2 deliveries"]
-    assert outcomes == {"ended by its limit": 1}
+    assert found == []
+    assert outcomes == {"ended, partly unread": 1}
 
 
 def test_a_delivery_of_another_value_is_found():
