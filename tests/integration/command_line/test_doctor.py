@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import Consumer, Producer
+from pyk.clients import Admin, AlterConfig, ConfigResource, Consumer, Producer, ShareConsumer
 from pyk.reference_broker import Cluster
 from support.pyk_command import Ran, run, run_on_terminal
 from support.real_time import eventually
@@ -140,3 +140,23 @@ def test_a_group_that_nobody_joined_is_a_warning(cluster: Cluster) -> None:
     assert [(one["check"], one["seen"]) for one in ran.json if one["status"] == "warning"] == [
         ("group", "it does not exist")
     ]
+
+
+def test_a_share_group_is_told_by_its_state_and_lag(cluster: Cluster) -> None:
+    topic = "shared"
+    cluster.create_topic(topic)
+    with Admin(cluster.bootstrap) as admin:
+        group = ConfigResource.group("sharers")
+        earliest = AlterConfig("share.auto.offset.reset", "earliest")
+        admin.incremental_alter_configs({group: [earliest]})
+    with Producer(cluster.bootstrap) as producer:
+        producer.send(topic, b"1")
+    with ShareConsumer(cluster.bootstrap, topics=[topic], group_id="sharers") as consumer:
+        while not consumer.poll(timeout=5):
+            pass
+        consumer.commit()
+
+        ran = doctor(cluster.bootstrap, "-g", "sharers", "--json")
+
+    found = [(one["check"], one["seen"]) for one in ran.json if one["subject"] == "sharers"]
+    assert found == [("group", "Stable, 1 member"), ("lag", "0 offsets")]

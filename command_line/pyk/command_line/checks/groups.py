@@ -10,18 +10,22 @@ from pyk.clients import (
     GroupIdNotFoundError,
     KafkaError,
     PartitionLag,
+    ShareGroupDescription,
     TopicPartition,
 )
+from pyk.clients.admin import SharePartitionOffset
 from pyk.clients.wording import counted
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
+
+Lags = Mapping[TopicPartition, PartitionLag] | Mapping[TopicPartition, SharePartitionOffset]
 
 REBALANCING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
 
 
 def group_findings(
     group_id: str,
-    described: ConsumerGroupDescription | KafkaError,
-    lags: Mapping[TopicPartition, PartitionLag],
+    described: ConsumerGroupDescription | ShareGroupDescription | KafkaError,
+    lags: Lags,
 ) -> Iterator[Finding]:
     """Yield what was found out about a group."""
     if isinstance(described, KafkaError):
@@ -47,7 +51,7 @@ def group_findings(
         )
     else:
         yield ok("group", group_id, f"{state}, {counted(members, 'member')}")
-    yield from _lag(group_id, lags)
+    yield from _lag(group_id, lags, is_share=isinstance(described, ShareGroupDescription))
     idle = [one.member_id for one in described.members if not one.assignment]
     if idle and state == "Stable":
         yield warning(
@@ -59,9 +63,17 @@ def group_findings(
         )
 
 
-def _lag(group_id: str, lags: Mapping[TopicPartition, PartitionLag]) -> Iterator[Finding]:
+def _lag(group_id: str, lags: Lags, *, is_share: bool) -> Iterator[Finding]:
     behind = sum(at.lag or 0 for at in lags.values())
-    if not lags:
+    if not lags and is_share:
+        yield warning(
+            "lag",
+            group_id,
+            "it has not begun to read",
+            "it begins where share.auto.offset.reset says: by default it skips what is there",
+            "set share.auto.offset.reset=earliest on the group to read it",
+        )
+    elif not lags:
         yield warning(
             "lag",
             group_id,

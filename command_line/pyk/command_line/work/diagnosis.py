@@ -206,9 +206,21 @@ class Diagnosis:
             described = (await admin.describe_consumer_groups([group_id]))[group_id]
             lags = await admin.consumer_group_lag(group_id)
         except KafkaError as error:
-            self._tell(group_findings(group_id, error, {}))
+            if not await self._share_group(admin, group_id):
+                self._tell(group_findings(group_id, error, {}))
         else:
             self._tell(group_findings(group_id, described, lags))
+
+    async def _share_group(self, admin: AsyncAdmin, group_id: str) -> bool:
+        """Return whether that is a share group; tell what was found out about it."""
+        try:
+            described = (await admin.describe_share_groups([group_id]))[group_id]
+            offsets = await admin.list_share_group_offsets(group_id)
+        except KafkaError:  # brokers before 4.1 have no share groups
+            return False
+        lags = {one: at for one, at in offsets.items() if at is not None}
+        self._tell(group_findings(group_id, described, lags))
+        return True
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """Print findings at once: a step may take long, and the user sees which one."""
