@@ -205,7 +205,7 @@ class PartitionJobs:
         self._lanes.clear()
 
     def update_pause(self) -> bool:
-        """Decide anew whether the partition is paused; return whether that has changed."""
+        """Decide again whether the partition is paused; return whether that has changed."""
         kept, unfinished = len(self._kept), self._unfinished
         was_paused = self.is_paused
         if was_paused:

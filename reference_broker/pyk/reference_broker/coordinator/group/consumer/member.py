@@ -12,7 +12,7 @@ from pyk.runtime import slotted
 from .assignment import Assignment
 
 JOINING, LEAVING, LEAVING_STATIC = 0, -1, -2
-"""The epochs in a heartbeat that are none."""
+"""What a heartbeat says instead of an epoch."""
 
 PartitionEpochs = Mapping[UUID, Mapping[int, int]]
 """The member epoch at which each partition was assigned, which commits must have (KIP-1251)."""

@@ -1,7 +1,7 @@
 """What every request of a member does to its group, whichever protocol it speaks. Pure.
 
-1. The member is added, or described anew. A new subscription begins a new epoch of the group, and
-   so do topics that were created, deleted or have grown.
+1. The member is added, or its description changes. A new subscription begins a new epoch of the
+   group, and so do topics that were created, deleted or have grown.
 2. If the group is ahead of its target assignment, that is made for its epoch.
 3. The member goes one step towards its target (:mod:`.reconciliation`).
 """
@@ -66,7 +66,7 @@ class Progress:
     # -- 1. subscriptions and topics -------------------------------------------------------------
 
     def describe(self, draft: Draft, before: ConsumerMember, report: Report) -> bool:
-        """Describe the member anew; return whether its subscription has changed."""
+        """Update the description of the member; return whether its subscription has changed."""
         after = report.describe(before)
         known = draft.group
         if after != known.members.get(after.member_id):

@@ -6,7 +6,7 @@ from pyk.reference_broker.coordinator.group.consumer.assignment import Assignmen
 from pyk.runtime import slotted
 
 JOINING, LEAVING = 0, -1
-"""The epochs in a heartbeat that are none."""
+"""What a heartbeat says instead of an epoch."""
 
 
 @slotted.frozen(kw_only=True)

@@ -2,8 +2,8 @@
 
 A heartbeat goes through these steps, each of which may write records.
 
-1. The member is added, or described anew. A new subscription begins a new epoch of the group, and
-   so do topics that have changed, and partitions whose state was initialized since.
+1. The member is added, or its description changes. A new subscription begins a new epoch of the
+   group, and so do topics that have changed, and partitions whose state was initialized since.
 2. If the group is ahead of its target assignment, that is made for its epoch.
 3. The member gets its target, without waiting for others.
 4. The state of partitions that are new to the group is initialized at the share coordinators: an
@@ -118,7 +118,7 @@ class ShareMembership:
     # -- 1. subscriptions and topics -------------------------------------------------------------
 
     def _describe(self, draft: Draft, before: ShareMember, beat: ShareHeartbeat) -> bool:
-        """Describe the member anew; return whether its subscription has changed."""
+        """Update the description of the member; return whether its subscription has changed."""
         after = beat.describe(before)
         known = draft.group
         is_due = bool(known.members) and is_assignment_due(known)
