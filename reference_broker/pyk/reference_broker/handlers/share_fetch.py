@@ -229,7 +229,7 @@ class _Answer:
         outcomes = dict(self._outcomes)
         for found in self._found:
             name = found.shared.name
-            data = found.data(self._services, name.number)
+            data = found.data(self._services, self._request.member_id or "")
             must_have = self._what.must_have(
                 found.shared, has_records=bool(found.size), has_error=bool(data.error_code)
             )
@@ -277,8 +277,9 @@ class _Found:
         if self.led is not None and self.acquired:
             self.led.give_back(member_id, self.acquired)
 
-    def data(self, services: ShareFetchServices, number: int) -> PartitionData:
+    def data(self, services: ShareFetchServices, member_id: str) -> PartitionData:
         """Return what is sent for the partition; an error where the disk fails."""
+        number = self.shared.name.number
         data = PartitionData(partition_index=number, error_code=self.error, records=b"")
         if self.records is None:
             return data
@@ -287,6 +288,7 @@ class _Found:
         except OSError as cause:
             services.note_error(StorageError(f"cannot read {self.led}: {cause}"))
             data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+            self.give_back(member_id)
             return data
         data.acquired_records = [
             ToldRecords(

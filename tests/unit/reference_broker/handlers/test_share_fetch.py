@@ -10,12 +10,16 @@ import pytest
 from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.controller.image import GROUP_RESOURCE
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
 from pyk.reference_broker.deferred import Deferred
-from pyk.runtime.virtual_time import virtual_time
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.authorized_broker import authorized_broker
 from support.logs import batch, transactional_batch
 from support.running_brokers import TOPIC, running_broker
@@ -276,6 +280,25 @@ class Usage:
 
     def fetched(self, _: int) -> int:
         return self._throttle_ms
+
+
+@pytest.mark.parametrize("reads_before", range(5))
+@virtual_time
+async def test_records_that_a_failing_disk_holds_back_are_given_back(reads_before: int) -> None:
+    disk = FaultyFileSystem(MemoryFileSystem())
+    cluster = AsyncCluster(clock=current_clock(), network=MemoryNetwork(), filesystem=disk)
+    async with cluster:
+        await cluster.create_topic(TOPIC)
+        (broker,) = cluster._brokers.values()
+        await initialize(broker)
+        fill(broker, 10)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        disk.on("read", f"*{TOPIC}-0/*.log").after(reads_before).fail()
+        failed = await first.fetch(max_wait_ms=1000)
+        disk.heal()
+
+        ranges = acquired(failed) if code(failed) == E.NONE else []
+        assert ranges or acquired(await second.fetch(max_wait_ms=1000)) == [(0, 9, 1)]
 
 
 @virtual_time
