@@ -97,6 +97,23 @@ async def test_the_last_failure_of_a_record_without_dead_letters_ends_the_call()
 
 
 @virtual_time
+async def test_a_dead_letter_that_fails_again_is_not_moved_to_where_it_is():
+    async with (
+        cluster_with(3) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+
+        async def handle(record: Any) -> None:
+            raise ConnectionError("the database is away")
+
+        with pytest.raises(ConnectionError) as raised:
+            await consumer.process(handle, dead_letter="orders", concurrency=1)
+
+        assert raised.value.__notes__ == ["not moved: 'orders' itself is the dead letter topic"]
+        assert [record.offset for record in await records_of(cluster, "orders", 3)] == [0, 1, 2]
+
+
+@virtual_time
 async def test_a_record_goes_to_its_retry_topic_and_then_to_the_dead_letters():
     async with cluster_with(4) as cluster:
         done: list[tuple[str, bytes]] = []

@@ -76,9 +76,12 @@ class Recovery:
     async def put_aside(self, job: Job, error: Exception) -> None:
         """Move a record to the dead letters; raise ``error`` if there are none.
 
-        If it was moved before, and cannot be written there, raise ``error``, too.
+        If it is one of them, or was moved before and cannot be written there, raise ``error``, too.
         """
         if self._dead_letter is None or job.is_moved:
+            raise error
+        if self._dead_letter == job.record.topic:  # it would come back for ever
+            error.add_note(f"not moved: {job.record.topic!r} itself is the dead letter topic")
             raise error
         job.results = ()
         if callable(self._dead_letter):
