@@ -109,7 +109,7 @@ async def test_a_dead_letter_that_fails_again_is_not_moved_to_where_it_is():
         with pytest.raises(ConnectionError) as raised:
             await consumer.process(handle, dead_letter="orders", concurrency=1)
 
-        assert raised.value.__notes__ == ["not moved: 'orders' itself is the dead letter topic"]
+        assert "not moved: 'orders' itself is the dead letter topic" in raised.value.__notes__
         assert [record.offset for record in await records_of(cluster, "orders", 3)] == [0, 1, 2]
 
 
