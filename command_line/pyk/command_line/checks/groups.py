@@ -11,9 +11,9 @@ from pyk.clients import (
     KafkaError,
     PartitionLag,
     ShareGroupDescription,
+    SharePartitionOffset,
     TopicPartition,
 )
-from pyk.clients.admin import SharePartitionOffset
 from pyk.clients.wording import counted
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyk.clients import Admin, GroupIdNotFoundError, ShareGroupDescription, TopicPartition
-from pyk.clients.admin import SharePartitionOffset
+from pyk.clients import (
+    Admin,
+    GroupIdNotFoundError,
+    ShareGroupDescription,
+    SharePartitionOffset,
+    TopicPartition,
+)
 from pyk.clients.errors import UnsupportedVersionError
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
