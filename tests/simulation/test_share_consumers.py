@@ -13,14 +13,16 @@ from pyk.clients.errors import (
     ClosedError,
     DeserializationError,
     InvalidRecordStateError,
+    KafkaError,
     NotLeaderOrFollowerError,
     StateError,
     UnsupportedVersionError,
     WakeupError,
 )
 from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
-from pyk.protocol.messages.share_fetch import ShareFetchRequest
+from pyk.protocol.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import eventually, virtual_time
@@ -373,6 +375,35 @@ async def test_a_lost_acknowledgement_is_an_error_that_is_not_definite():
 
         assert getattr(failure.value, "definite", None) is False
         assert await values_of(consumer, 1) == [b"a"]
+
+
+@pytest.mark.parametrize("end", ["close", "unsubscribe"])
+@virtual_time
+async def test_ending_after_a_lost_response_unlocks_what_the_leader_holds(end: str):
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a", b"b")
+        await consumer.poll(5, max_records=1)
+        cluster.once(ShareAcknowledgeRequest, CLOSE)
+        with pytest.raises(KafkaError):
+            await consumer.commit()
+        assert cluster.held() == [0, 1]
+
+        await getattr(consumer, end)()
+
+        assert cluster.held() == []
+        assert cluster.requests(ShareAcknowledgeRequest)[-1].message.share_session_epoch == -1
+
+
+@virtual_time
+async def test_a_session_that_the_leader_does_not_have_is_not_ended():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        absent = ShareFetchResponse(error_code=ErrorCode.SHARE_SESSION_NOT_FOUND)
+        cluster.on(ShareFetchRequest, absent)
+        await consumer.poll(1)
+
+        await consumer.close()
+
+        assert cluster.requests(ShareAcknowledgeRequest) == []
 
 
 @virtual_time

@@ -437,7 +437,7 @@ class ShareLeader:
                 await self._idle.wait()
         except TimeoutError:
             pass
-        if not self._session.is_open or not self._idle.is_set():
+        if not self._session.may_exist or not self._idle.is_set():
             self._settle_all(self._no_session())
             return
         due, self._pending = self._pending, []

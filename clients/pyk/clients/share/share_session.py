@@ -2,7 +2,8 @@
 
 A session counts its requests in epochs: 0 opens it, -1 ends it and gives back all that the member
 has of the leader. Only one request of a session may be in flight, and after one without a response
-nobody knows its epoch: then a new one is opened.
+nobody knows its epoch: then a new one is opened. Ending needs no epoch, so that a session in doubt
+can be ended, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ LAST_EPOCH = 2**31 - 1
 
 # The leader has no such session: its requests were certainly not applied.
 LOST = frozenset({ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH})
+ABSENT = frozenset({ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.SHARE_SESSION_LIMIT_REACHED})
+"""The leader has no session of this member at all."""
 
 AcknowledgementsByPartition = Mapping[TopicIdPartition, Acknowledgements]
 
@@ -46,6 +49,8 @@ class ShareSession:
         self._terms = terms
         self._epoch = OPENING_EPOCH
         self._known: dict[TopicIdPartition, None] = {}
+        self.may_exist = False
+        """Whether the leader may have a session, and records locked for the member."""
 
     @property
     def is_open(self) -> bool:
@@ -64,6 +69,7 @@ class ShareSession:
         added = [one for one in wanted if one not in self._known]
         removed = [one for one in self._known if one not in set(wanted)]
         self._known = dict.fromkeys(wanted)
+        self.may_exist = True
         terms = self._terms
         return share_fetch.ShareFetchRequest(
             group_id=self._group_id,
@@ -113,7 +119,9 @@ class ShareSession:
 
     def answered(self, code: ErrorCode) -> None:
         """Take the error code of a response."""
-        if code in LOST or code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+        if code in ABSENT:
+            self.may_exist = False
+        if code in LOST or code in ABSENT:
             self.reset()
         elif self._epoch != OPENING_EPOCH or code is ErrorCode.NONE:
             self._epoch = 1 if self._epoch == LAST_EPOCH else self._epoch + 1
