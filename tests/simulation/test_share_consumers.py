@@ -616,3 +616,17 @@ async def test_only_what_changed_is_said_in_heartbeats_and_fetches():
         assert not any(
             one.topics and not one.topics[0].partitions[0].acknowledgement_batches for one in later
         )
+
+
+@virtual_time
+async def test_a_topic_that_does_not_exist_shows_in_health_and_is_warned_of_once(caplog: Any):
+    async with (
+        share_cluster() as cluster,
+        share_consumer(cluster, topics=["ordres"]) as consumer,
+    ):
+        for _ in range(20):
+            assert len(await consumer.poll(1)) == 0
+
+        words = "topic 'ordres' does not exist: is its name right?"
+        assert consumer.health().problems == (words,)
+        assert [one.message for one in caplog.records if one.levelname == "WARNING"] == [words]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar
+
+from pyk.clients.engine.wrong_twin import is_awaited, is_blocking
 
 
 class Blocking(Protocol):
@@ -47,6 +49,13 @@ class BlockingContext:
     ) -> None:
         self.close()
 
+    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
+
+        def __aenter__(self) -> NoReturn:
+            raise is_blocking(self, "with")
+
+        __aexit__ = __aenter__
+
 
 class AsyncContext:
     """Makes an asyncio context manager of a class with ``start`` and ``close``."""
@@ -68,3 +77,10 @@ class AsyncContext:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
+
+        def __enter__(self) -> NoReturn:
+            raise is_awaited(self, "with")
+
+        __exit__ = __enter__

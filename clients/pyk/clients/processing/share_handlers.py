@@ -24,6 +24,7 @@ from pyk.clients.share.acknowledge_type import AcknowledgeType
 from pyk.clients.share.acknowledgements import GAP, Acknowledgements
 from pyk.clients.share.acquired_records import AcquiredRecords, Part
 from pyk.clients.share.commit_ticket import CommitTicket, Outcome, PendingAcknowledgements
+from pyk.clients.share.foreign_calls import refuse, refuse_given
 from pyk.clients.share.share_core import ShareCore
 from pyk.protocol.records import RecordIterator, RecordSpan
 
@@ -70,15 +71,18 @@ def share_in_threads(
 def _checked(
     handler: Callable[[Any], object], kind: Any, config: Any, options: dict[str, Any]
 ) -> HandlerOptions:
+    if options["ordering"] != "none":
+        refuse("process()", "ordering")
+    refuse_given("process()", producer=options["producer"])
     options = {**options, "dead_letter": options["dead_letter"] or release_it}
-    return HandlerOptions.checked(handler, ordering="none", kind=kind, config=config, **options)
+    return HandlerOptions.checked(handler, kind=kind, config=config, **options)
 
 
 def release_it(record: Any, error: Exception) -> None:
     """Stand for the dead letters where there are none: the record is delivered again."""
     log.warning(
-        "A handler failed for the record of %s-%d at offset %d, delivered %d times; released for "
-        "another delivery: %r",
+        "A handler failed for the record of %s-%d at offset %d, delivered %d times; released, for "
+        "another delivery unless the group allows no more: %r",
         record.topic,
         record.partition,
         record.offset,

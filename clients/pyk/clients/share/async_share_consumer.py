@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyk.clients.config import ShareConsumerConfig
 from pyk.clients.consumer.faces.async_face import DONE, AsyncFace, Done
@@ -11,6 +11,7 @@ from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.payload import K, V
 from pyk.clients.share.commit_ticket import AcknowledgementCallback
+from pyk.clients.share.foreign_calls import refuse_given
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_core import ShareCore
 from pyk.clients.share.share_face import Committed, ShareConsumerFace
@@ -95,11 +96,13 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
         handler: Callable[[ConsumerRecord[K, V]], object],
         *,
         concurrency: int = 16,
+        ordering: Literal["none"] = "none",
         deadline: float | None = None,
         retry: RetryPolicy | None = None,
         dead_letter: str
         | Callable[[ConsumerRecord[bytes, bytes], Exception], object]
         | None = None,
+        producer: None = None,
     ) -> None:
         """Call ``handler`` with each record, many side by side; acknowledge each by itself.
 
@@ -112,6 +115,7 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
         ``retry`` says. Then its record, as bytes, goes to ``dead_letter``, a topic or a callable
         that gets record and error, and is rejected; without ``dead_letter`` it is released, and
         delivered again as often as the group allows. So is one that cannot be deserialized.
+        A ``producer``, and an ``ordering`` as :class:`AsyncConsumer` has it, are refused.
         """
         from pyk.clients.processing.share_handlers import share_in_tasks
 
@@ -119,15 +123,20 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
             self,
             handler,
             concurrency=concurrency,
+            ordering=ordering,
             deadline=deadline,
             retry=retry,
             dead_letter=dead_letter,
+            producer=producer,
         )
 
     # -- what to read ------------------------------------------------------------------------------
 
-    def subscribe(self, topics: Iterable[str]) -> Done:
+    def subscribe(
+        self, topics: Iterable[str] = (), *, pattern: None = None, listener: None = None
+    ) -> Done:
         """Read these topics instead of others, together with the other members of the group."""
+        refuse_given("subscribe()", pattern=pattern, listener=listener)
         return self._at_once(self._core.subscription_calls.subscribe, topics)
 
     async def unsubscribe(self) -> None:
@@ -136,7 +145,7 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
 
     # -- acknowledgements --------------------------------------------------------------------------
 
-    async def commit(self, *, timeout: float | None = None) -> Committed:
+    async def commit(self, records: None = None, *, timeout: float | None = None) -> Committed:
         """Send what is acknowledged, and return it: ranges of offsets by partition.
 
         Without explicit acknowledgement it accepts all that the application got. Raises the error
@@ -145,6 +154,7 @@ class AsyncShareConsumer(ShareConsumerFace[K, V], AsyncFace[K, V]):
         again. Raises :class:`KafkaTimeoutError` after ``timeout`` seconds
         (``default_api_timeout_ms``).
         """
+        refuse_given("commit()", records=records)
         return await self._run(self._commit_steps(timeout), alone=True)
 
     def commit_async(self) -> Done:

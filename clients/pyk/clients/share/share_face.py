@@ -7,7 +7,7 @@ import os
 import random as randomness
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from pyk.clients.config import ShareConsumerConfig, ShareConsumerOptions
 from pyk.clients.config.properties_file import read_properties
@@ -21,6 +21,7 @@ from pyk.clients.errors import StateError
 from pyk.clients.payload import K, V
 from pyk.clients.share.acknowledge_type import AcknowledgeType, checked_type
 from pyk.clients.share.acquired_records import AcquiredRecords
+from pyk.clients.share.foreign_calls import absent
 from pyk.clients.share.held_records import HeldRecords
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_core import ShareCore
@@ -84,6 +85,11 @@ class ShareConsumerFace(ReadingFace[K, V]):
     ) -> None:
         """Create the core of the consumer, with this ``environment``."""
         raise NotImplementedError
+
+    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent(self, name)
 
     def health(self) -> ShareConsumerHealth:
         """Return the state of each partition, and of the membership, at this moment."""

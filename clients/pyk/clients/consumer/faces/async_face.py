@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
@@ -17,6 +17,7 @@ from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.clients.engine.context import AsyncContext
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.steps import run_awaited
+from pyk.clients.engine.wrong_twin import is_awaited
 from pyk.clients.payload import K, V
 
 P = ParamSpec("P")
@@ -61,6 +62,11 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
     ) -> None:
         self._finish_after(error)
         await self.close()
+
+    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
+
+        def __iter__(self) -> NoReturn:
+            raise is_awaited(self, "for")
 
     def _abandon(self) -> None:
         self._core.abandon_soon()

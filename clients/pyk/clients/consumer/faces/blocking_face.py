@@ -6,7 +6,7 @@ import inspect
 import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
@@ -17,6 +17,7 @@ from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
+from pyk.clients.engine.wrong_twin import is_blocking
 from pyk.clients.errors import ConcurrentUseError, StateError
 from pyk.clients.payload import K, V
 from pyk.runtime.clock import Clock
@@ -72,6 +73,11 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
     ) -> None:
         self._finish_after(error)
         self.close()
+
+    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
+
+        def __aiter__(self) -> NoReturn:
+            raise is_blocking(self, "for")
 
     def _abandon(self) -> None:
         self._thread.end_after(self._core.abandon)
