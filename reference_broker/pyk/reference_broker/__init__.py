@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 from pyk.protocol.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from pyk.runtime.simulation import World
+
     from .blocking_cluster import Cluster
     from .cluster import AsyncCluster
 
-__all__ = ["AsyncCluster", "Cluster"]
+__all__ = ["AsyncCluster", "Cluster", "World"]
 
-_MODULES = {"AsyncCluster": "cluster", "Cluster": "blocking_cluster"}
+_MODULES = {
+    "AsyncCluster": f"{__name__}.cluster",
+    "Cluster": f"{__name__}.blocking_cluster",
+    "World": "pyk.runtime.simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import the clusters on first use: parts of the broker are used without them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

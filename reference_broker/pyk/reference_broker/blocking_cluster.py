@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pyk.runtime.clock import Clock
+from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
 
 from .cluster import OPEN_IT, AsyncCluster, whereabouts
@@ -19,6 +20,7 @@ from .faults import FaultRules
 
 if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
+    from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
     from .expectations import ExpectedRecord
     from .record_notation import WrittenRecord
@@ -112,6 +114,11 @@ class Cluster:
 
     def open(self) -> None:
         """Start all nodes."""
+        if current_host() is not None:
+            raise RuntimeError(
+                "a Cluster runs in real time, on a thread of its own: in a simulated world use "
+                "AsyncCluster"
+            )
         self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
@@ -144,6 +151,24 @@ class Cluster:
     def kill(self, node: int = 0) -> None:
         """Kill a node as ``kill -9`` does: nothing more is written, connections are cut."""
         self._call(self._cluster.kill(node))
+
+    def heal(self) -> None:
+        """End all faults, of requests and of the disk, set the clock right, start what is down."""
+        self._call(self._cluster.heal())
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the node."""
+        return self._cluster.clock
+
+    def skew_clock(self, seconds: float) -> None:
+        """Set the wall clock of the node forward, or backward, until :meth:`heal`."""
+        self._cluster.skew_clock(seconds)
+
+    @property
+    def disk(self) -> FaultyFileSystem:
+        """The disk of a cluster in memory, which fails on demand: ``disk.full()``."""
+        return self._cluster.disk
 
     def create_topic(
         self,

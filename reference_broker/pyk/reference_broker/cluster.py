@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from pyk.runtime.clock import Clock
+from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem, OsFileSystem
 from pyk.runtime.network import Network, SystemNetwork
 from pyk.runtime.network.host_name import reachable_host
@@ -34,6 +35,7 @@ from .security.certificates import Certificates
 
 if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
+    from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
     from .expectations import ExpectedRecord
     from .handlers.dispatcher import Dispatcher
@@ -110,17 +112,16 @@ class AsyncCluster:
             raise ValueError(
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
-        random = random or SystemRandom()
+        is_in_memory = data_dir is None or current_host() is not None
+        self._has_own_disk = filesystem is None and is_in_memory
+        environment = _environment(clock, network, filesystem, random, in_memory=is_in_memory)
+        self._environment = environment
+        self.clock = environment.clock
+        self._skewed_seconds = 0.0
         self._users = checked_users(sasl)
         self._certificates = Certificates() if checked_tls(tls) else None
         given = self._restricted(_quick_start(config or {}), super_users)
-        self._config = self._secured(given, host, port, advertise, random)
-        clock = clock or SystemClock()
-        if filesystem is None:
-            filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
-        self._environment = Environment(
-            clock=clock, random=random, network=network or SystemNetwork(), filesystem=filesystem
-        )
+        self._config = self._secured(given, host, port, advertise, environment.random)
         self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
         self._client_folder: ClientFolder | None = None
@@ -238,6 +239,8 @@ class AsyncCluster:
         """Stop all nodes."""
         if self._client_folder is not None:
             self._client_folder.remove()
+        if self._has_own_disk:
+            self.disk.heal()  # what a test has left must not fail what ends it
         for node in list(self._brokers):
             await self.stop(node)
 
@@ -269,6 +272,40 @@ class AsyncCluster:
     async def kill(self, node: int = 0) -> None:
         """Kill a node as ``kill -9`` does: nothing more is written, connections are cut."""
         await self._take(node).kill()
+
+    async def heal(self) -> None:
+        """End all faults, of requests and of the disk, set the clock right, start what is down."""
+        from pyk.runtime.filesystem.faulty import FaultyFileSystem
+
+        self.faults.clear()
+        if isinstance(self._environment.filesystem, FaultyFileSystem):
+            self._environment.filesystem.heal()
+        if self._skewed_seconds:
+            self.skew_clock(-self._skewed_seconds)
+        for node in range(len(self._listeners)):
+            if node not in self._brokers:
+                await self.start(node)
+
+    def skew_clock(self, seconds: float) -> None:
+        """Set the wall clock of the node forward, or backward, until :meth:`heal`."""
+        step = getattr(self.clock, "step", None)
+        if step is None:
+            raise RuntimeError(f"clock={self.clock!r} cannot be wrong: it has no method step()")
+        step(seconds)
+        self._skewed_seconds += seconds
+
+    @property
+    def disk(self) -> FaultyFileSystem:
+        """The disk of a cluster in memory, which fails on demand: ``disk.full()``."""
+        from pyk.runtime.filesystem.faulty import FaultyFileSystem
+
+        filesystem = self._environment.filesystem
+        if not isinstance(filesystem, FaultyFileSystem):
+            raise RuntimeError(
+                f"{type(filesystem).__name__} does not fail on demand: leave out data_dir=, or use "
+                "filesystem=FaultyFileSystem(OsFileSystem())"
+            )
+        return filesystem
 
     async def create_topic(
         self,
@@ -386,10 +423,45 @@ def whereabouts(cluster: AsyncCluster) -> str:
     return f"at {cluster.bootstrap}" if is_open else "not open"
 
 
-def _memory(clock: Clock) -> FileSystem:
+def _environment(
+    clock: Clock | None,
+    network: Network | None,
+    filesystem: FileSystem | None,
+    random: Random | None,
+    *,
+    in_memory: bool,
+) -> Environment:
+    """Return what was given, otherwise what a simulated world has, otherwise the machine's own."""
+    here = current_host()
+    host = None if here is None else here.for_cluster()
+    if host is not None:
+        clock, network, random = clock or host.clock, network or host.network, random or host.random
+    clock = clock or SystemClock()
+    if filesystem is None:
+        disk = None if host is None else host.disk
+        filesystem = _disk_in_memory(disk, clock) if in_memory else OsFileSystem()
+    return Environment(
+        clock=clock,
+        random=random or SystemRandom(),
+        network=network or SystemNetwork(),
+        filesystem=filesystem,
+    )
+
+
+def _disk_in_memory(disk: FileSystem | None, clock: Clock) -> FileSystem:
     from pyk.runtime.filesystem.memory import MemoryFileSystem
 
-    return MemoryFileSystem(clock.time_ms)
+    return _faulty(disk or MemoryFileSystem(clock.time_ms), clock)
+
+
+def _faulty(filesystem: FileSystem, clock: Clock) -> FileSystem:
+    """Return a disk in memory that fails on demand; in virtual time, time passes while it waits."""
+    from pyk.runtime.filesystem.faulty import FaultyFileSystem
+
+    advance = getattr(clock, "advance", None)
+    return (
+        FaultyFileSystem(filesystem) if advance is None else FaultyFileSystem(filesystem, advance)
+    )
 
 
 def _quick_start(config: Mapping[str, object]) -> dict[str, object]:

@@ -1,10 +1,14 @@
 """A simulated world: hosts with a clock, a network, a disk and randomness of their own.
 
-    @virtual_time
-    async def test_…():
-        world = World(seed=1, latency=0.001)
-        async with AsyncCluster(**world.host("broker").environment) as cluster:
-            producer = AsyncProducer(cluster.bootstrap, **world.host("alice").client_options)
+    async def main():
+        async with AsyncCluster() as cluster:  # on a host called "kafka"
+            await application(cluster.bootstrap)  # on a host called "app"
+
+    World(seed=1).run(main())
+
+Clients and clusters that are given no clock, network and randomness use those of the host that the
+code around them runs on: :meth:`World.run` begins on ``"app"``, ``with world.host("shop"):`` moves
+its block to another one. ``**world.host("shop").client_options`` names the host of one client.
 
 Everything comes from the seed and from virtual time, so that a run can be repeated exactly. What
 goes wrong is up to the test: ``world.network`` cuts and delays links between hosts by their names,
@@ -13,16 +17,24 @@ a host's ``clock`` can be wrong, its ``disk`` can lose power.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import Token
 from random import Random
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from pyk.runtime import slotted
-from pyk.runtime.clock import Clock
+from pyk.runtime.current_host import CURRENT_HOST, ProgramHost
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.network.memory import MemoryHost, MemoryNetwork
 from pyk.runtime.network.memory_transport import Observer
-from pyk.runtime.virtual_time import current_clock
+from pyk.runtime.virtual_time import VirtualClock, current_clock, run_virtual
+
+R = TypeVar("R")
+
+APPLICATION = "app"
+CLUSTER = "kafka"
 
 
 class HostClock:
@@ -32,8 +44,10 @@ class HostClock:
     set their timers: what it is off by in reality, millionths, no timeout would notice.
     """
 
-    def __init__(self, true_clock: Clock) -> None:
+    def __init__(self, true_clock: VirtualClock) -> None:
         self.now: Callable[[], float] = true_clock.now
+        self.advance: Callable[[float], None] = true_clock.advance
+        """Let time pass while a host does nothing, such as waiting for its disk."""
         self._true_clock = true_clock
         self._seconds_ahead = 0.0
         self._drift = 0.0
@@ -62,15 +76,33 @@ class HostClock:
         self._drift = rate
 
 
-@slotted.frozen(kw_only=True)
+@slotted.frozen(kw_only=True, eq=False)
 class Host:
-    """A machine of the world. Programs on it share its clock, network, disk and randomness."""
+    """A machine of the world. Programs on it share its clock, network, disk and randomness.
+
+    As a context manager it is where the code of its block runs.
+    """
 
     name: str
     clock: HostClock
     network: MemoryHost
     disk: MemoryFileSystem
     random: Random
+    for_cluster: Callable[[], Host]
+    """Return a host of its own for a cluster that is made here."""
+    _left: list[Token[ProgramHost | None]] = slotted.field(factory=list)
+
+    def __enter__(self) -> Self:
+        self._left.append(CURRENT_HOST.set(self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        CURRENT_HOST.reset(self._left.pop())
 
     @property
     def client_options(self) -> dict[str, Any]:
@@ -88,7 +120,7 @@ class Host:
 
 
 class World:
-    """Hosts by name on one network, in the virtual time of the running event loop.
+    """Hosts by name on one network, in virtual time: its own, or that of the running event loop.
 
     ``latency`` is the seconds that data take from host to host. ``observe(source, target, data)``
     is called whenever a host sends data.
@@ -98,9 +130,20 @@ class World:
         self, seed: int = 0, *, latency: float = 0.0, observe: Observer | None = None
     ) -> None:
         self.seed = seed
-        self.clock = current_clock()
+        has_loop = asyncio._get_running_loop() is not None
+        self.clock = current_clock() if has_loop else VirtualClock()
         self.network = MemoryNetwork(latency=latency, observe=observe)
         self._hosts: dict[str, Host] = {}
+        self._clusters = 0
+
+    def run(self, main: Coroutine[Any, Any, R]) -> R:
+        """Run a coroutine to its end in virtual time, on the host ``"app"``; return its result."""
+        with self.host(APPLICATION):
+            return run_virtual(main, self.clock)
+
+    def _host_of_cluster(self) -> Host:
+        self._clusters += 1
+        return self.host(CLUSTER if self._clusters == 1 else f"{CLUSTER}-{self._clusters}")
 
     def host(self, name: str) -> Host:
         """Return the host of this name, the same one each time."""
@@ -115,5 +158,6 @@ class World:
                 network=self.network.host(name),
                 disk=MemoryFileSystem(clock.time_ms),
                 random=random,
+                for_cluster=self._host_of_cluster,
             )
         return host

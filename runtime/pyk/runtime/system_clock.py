@@ -11,8 +11,15 @@ import time
 class SystemClock:
     """The operating system's clocks; implements :class:`~pyk.runtime.clock.Clock`."""
 
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
     def now(self) -> float:
         return time.monotonic()
 
     def time_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // 1_000_000 + self.ahead_ms
+
+    def step(self, seconds: float) -> None:
+        """Set the wall clock of this object forward, or backward, for tests of wrong clocks."""
+        self.ahead_ms += round(seconds * 1000)

@@ -9,6 +9,7 @@ import heapq
 import inspect
 import itertools
 import selectors
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple
@@ -61,8 +62,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _check_closed: Callable[[], None]
     _process_events: Callable[[list[Any]], None]
 
-    def __init__(self) -> None:
-        self.clock = VirtualClock()
+    def __init__(self, clock: VirtualClock | None = None) -> None:
+        self.clock = clock or VirtualClock()
+        self._jobs_of_threads = 0
         self._timers: list[tuple[float, int, Any]] = []
         self._timer_count = itertools.count()
         super().__init__()
@@ -71,6 +73,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.clock.seconds
+
+    def run_in_executor(
+        self, executor: Any, function: Callable[[*Ts], R], *args: *Ts
+    ) -> asyncio.Future[R]:
+        """Run a function on another thread; the clock stands still until it is done."""
+        job = super().run_in_executor(executor, function, *args)
+        self._jobs_of_threads += 1
+        job.add_done_callback(self._job_done)
+        return job
+
+    def _job_done(self, _: object) -> None:
+        self._jobs_of_threads -= 1
 
     def call_at(
         self,
@@ -111,17 +125,35 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)[2]._scheduled = False
             self._timer_cancelled_count -= 1
-        if not timers or len(self._descriptors) > self._own_descriptors:
-            self._process_events(self._selector.select(0 if timers else PATIENCE_SECONDS))
-        if timers and not self._ready:
-            self.clock.seconds = max(self.clock.seconds, timers[0][0])
-        elif not self._ready:
-            raise RuntimeError("deadlock: every task waits, and no timer is set")
+        if self._jobs_of_threads:
+            self._process_events(self._selector.select())
+        elif not timers or len(self._descriptors) > self._own_descriptors:
+            self._process_events(self._selector.select(0 if timers else self._patience()))
+        if self._ready or self._jobs_of_threads:
+            return
+        if not timers:
+            raise RuntimeError(f"deadlock: every task waits, and no timer is set{_waiting(self)}")
+        self.clock.seconds = max(self.clock.seconds, timers[0][0])
+
+    def _patience(self) -> float:
+        """Return how long to wait for what is outside of this loop: not if there is nothing."""
+        has_sockets = len(self._descriptors) > self._own_descriptors
+        return PATIENCE_SECONDS if has_sockets or threading.active_count() > 1 else 0
 
 
-def run_virtual(main: Coroutine[Any, Any, R]) -> R:
+def _waiting(loop: asyncio.AbstractEventLoop) -> str:
+    """Return what each task waits in, for those who look for a deadlock."""
+    lines = []
+    for task in asyncio.all_tasks(loop):
+        frames = task.get_stack()
+        where = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "the end"
+        lines.append(f"\n  {task.get_name()} waits at {where}")
+    return "".join(sorted(lines))
+
+
+def run_virtual(main: Coroutine[Any, Any, R], clock: VirtualClock | None = None) -> R:
     """Run a coroutine to its end in virtual time and return its result."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
         return runner.run(main)
 
 

@@ -1,25 +1,16 @@
-"""The fixtures that pytest users get."""
+"""The fixtures, marks and settings that pytest users get."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-OVER_TLS = """
-import pytest
-
-
-@pytest.fixture(scope="session")
-def kafka_options():
-    return {"tls": True, "sasl": {"alice": "secret"}}
-"""
-TESTS = """
-import asyncio
-
-from pyk.clients import Admin, AsyncAdmin, Producer
+RECORDS = """
+from pyk.clients import Admin, AsyncAdmin, AsyncProducer, Producer
 
 
 def test_records(kafka, kafka_topic):
@@ -30,37 +21,54 @@ def test_records(kafka, kafka_topic):
 def test_others(kafka, kafka_topic):
     with Admin(**kafka.client_options()) as admin:
         assert len(admin.list_topics()) == 2  # the cluster is that of the session
+"""
+ASYNC = """
+import asyncio
+
+from pyk.clients import AsyncAdmin, AsyncProducer
 
 
-def test_of_asyncio(async_kafka):
-    async def main():
-        async with async_kafka, AsyncAdmin(**async_kafka.client_options()) as admin:
-            assert await admin.list_topics() == {}
+async def check(kafka, kafka_topic, async_kafka):
+    async with AsyncProducer(**kafka.client_options()) as producer:
+        assert (await producer.send_and_wait(kafka_topic, b"one")).offset == 0
+    async with async_kafka, AsyncAdmin(**async_kafka.client_options()) as admin:
+        assert await admin.list_topics() == {}
+"""
+HOURS = """
+import asyncio
 
-    asyncio.run(main())
+import pytest
+
+from pyk.clients import AsyncProducer
+
+
+@pytest.mark.virtual_time
+async def test_hours(async_kafka, kafka_world):
+    async with async_kafka as cluster, AsyncProducer(cluster.bootstrap) as producer:
+        await asyncio.sleep(3600)
+        await producer.send_and_wait("orders", b"one")
+        assert kafka_world.clock.now() >= 3600
 """
 
 
-@pytest.mark.parametrize("options", ["", OVER_TLS], ids=["plain", "TLS and login"])
-def test_a_test_gets_a_cluster_and_a_topic(tmp_path: Path, options: str) -> None:
-    (tmp_path / "conftest.py").write_text(options)
-    (tmp_path / "test_shop.py").write_text(TESTS)
-
+def run(folder: Path, *arguments: str, **files: str) -> tuple[int, str]:
+    """Run pytest on files of tests; return how it ended, and what it printed."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *("--rootdir", str(tmp_path), "-W", "error", "-n", "0"),
+            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder)),
+            *("-W", "error", *arguments),
             *(() if is_installed() else ("-p", "pyk.reference_broker.pytest_plugin")),
         ],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""},
     )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    return done.returncode, done.stdout + done.stderr
 
 
 def is_installed() -> bool:
@@ -68,3 +76,298 @@ def is_installed() -> bool:
     from importlib.metadata import entry_points
 
     return any(one.value.startswith("pyk.") for one in entry_points(group="pytest11"))
+
+
+def passed(folder: Path, count: int, *arguments: str, **files: str) -> None:
+    status, output = run(folder, *arguments, **files)
+    assert status == 0, output
+    assert f"{count} passed" in output, output
+
+
+def test_a_test_gets_a_cluster_and_a_topic(tmp_path: Path) -> None:
+    passed(tmp_path, 2, test_shop=RECORDS)
+
+
+def test_options_of_a_project_are_those_of_its_cluster(tmp_path: Path) -> None:
+    options = """
+import pytest
+
+
+@pytest.fixture(scope="session")
+def kafka_options():
+    return {"tls": True, "sasl": {"alice": "secret"}}
+"""
+
+    passed(tmp_path, 2, conftest=options, test_shop=RECORDS)
+
+
+@pytest.mark.parametrize("security", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "sasl_ssl"])
+def test_security_is_a_setting(tmp_path: Path, security: str) -> None:
+    checks = f"""
+def test_protocol(kafka):
+    options = kafka.client_options()
+    assert options.get("security_protocol", "PLAINTEXT") == {security.upper()!r}
+"""
+
+    passed(tmp_path, 3, f"--kafka-security={security}", test_shop=RECORDS, test_protocol=checks)
+
+
+def test_configuration_of_the_project_and_of_the_command_line_count_both(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nkafka_config =\n    num.partitions=3\n")
+    checks = """
+from pyk.clients import Admin
+
+
+def test_config(kafka):
+    kafka.create_topic("orders", partitions=-1)
+    with Admin(**kafka.client_options()) as admin:
+        assert len(admin.describe_topics(["orders"])["orders"].partitions) == 3
+        assert "missing" not in admin.list_topics()
+    assert kafka.records("orders") == []
+"""
+
+    passed(tmp_path, 1, "--kafka-config", "auto.create.topics.enable=false", test_configured=checks)
+
+
+def test_a_release_to_pretend_holds_in_each_test(tmp_path: Path) -> None:
+    checks = """
+import pytest
+
+from pyk.clients import Producer
+
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_versions(kafka, kafka_topic, time):
+    with Producer(**kafka.client_options(), client_id=f"shop-{time}") as producer:
+        producer.send_and_wait(kafka_topic, b"one")
+    assert {each.version for each in kafka.requests("Produce")} == {7}
+    kafka.faults.clear()
+"""
+
+    passed(tmp_path, 2, "--kafka-pretend=2.1", test_old=checks)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("--kafka-security=TLS", "kafka_security must be one of PLAINTEXT, SSL, "),
+        ("--kafka-log-level=loud", "kafka_log_level must be one of DEBUG, INFO, "),
+        ("--kafka-config=num.partitions", "kafka_config must be NAME=VALUE, not 'num.partitions'"),
+        ("--kafka-pretend=1.0", "kafka_pretend must be one of 2.1, 2.2, "),
+        ("--kafka-seed=x", "kafka_seed must be an int, not 'x'"),
+    ],
+)
+def test_a_wrong_setting_ends_the_session_before_its_tests(
+    tmp_path: Path, setting: str, words: str
+) -> None:
+    status, output = run(tmp_path, setting, test_shop=RECORDS)
+
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert words in output
+
+
+def test_a_topic_is_as_its_mark_says_and_a_factory_makes_several(tmp_path: Path) -> None:
+    checks = """
+import pytest
+
+from pyk.clients import Admin
+
+
+@pytest.mark.kafka_topic(partitions=3)
+def test_topics(kafka, kafka_topic, kafka_topic_factory):
+    other, third = kafka_topic_factory(), kafka_topic_factory(2)
+    with Admin(**kafka.client_options()) as admin:
+        described = admin.describe_topics([kafka_topic, other, third])
+    assert [len(one.partitions) for one in described.values()] == [3, 1, 2]
+"""
+
+    passed(tmp_path, 1, test_topics=checks)
+
+
+def test_a_test_begins_with_a_cluster_that_works_whatever_the_last_one_did(tmp_path: Path) -> None:
+    checks = """
+from pyk.clients import Producer
+
+
+def test_breaks_everything(kafka, kafka_topic):
+    kafka.faults.on("Produce").close()
+    kafka.faults.pause()
+    kafka.disk.full()
+    kafka.skew_clock(-3600)
+    kafka.kill()
+
+
+def test_works(kafka, kafka_topic):
+    with Producer(**kafka.client_options()) as producer:
+        assert producer.send_and_wait(kafka_topic, b"one").offset == 0
+"""
+
+    passed(tmp_path, 2, test_faults=checks)
+
+
+ASYNCIO_TESTS = (
+    ASYNC
+    + """
+
+async def test_it(kafka, kafka_topic, async_kafka):
+    await check(kafka, kafka_topic, async_kafka)
+"""
+)
+ANYIO_TESTS = (
+    ASYNC
+    + """
+import pytest
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.mark.anyio
+async def test_it(kafka, kafka_topic, async_kafka):
+    await check(kafka, kafka_topic, async_kafka)
+"""
+)
+PLAIN_TESTS = (
+    ASYNC
+    + """
+def test_it(kafka, kafka_topic, async_kafka):
+    asyncio.run(check(kafka, kafka_topic, async_kafka))
+"""
+)
+NO_ASYNCIO, NO_ANYIO = ("-p", "no:asyncio"), ("-p", "no:anyio")
+
+
+@pytest.mark.parametrize(
+    ("tests", "arguments"),
+    [
+        (ASYNCIO_TESTS, ("-o", "asyncio_mode=auto")),
+        (ANYIO_TESTS, NO_ASYNCIO),
+        (PLAIN_TESTS, NO_ASYNCIO + NO_ANYIO),
+    ],
+    ids=["pytest-asyncio", "anyio", "neither"],
+)
+def test_asyncio_tests_get_clusters_with_any_plugin_or_none(
+    tmp_path: Path, tests: str, arguments: tuple[str, ...]
+) -> None:
+    passed(tmp_path, 1, *arguments, test_async=tests)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("-o", "asyncio_mode=auto"), ("-o", "asyncio_mode=strict"), NO_ASYNCIO + NO_ANYIO],
+    ids=["auto", "strict", "no plugin"],
+)
+def test_a_marked_test_runs_in_virtual_time(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    passed(tmp_path, 1, *arguments, test_hours=HOURS)
+
+
+def test_marks_of_classes_and_parameters_work_in_virtual_time(tmp_path: Path) -> None:
+    checks = """
+import asyncio
+
+import pytest
+
+
+@pytest.mark.virtual_time(seed=7, latency=0.001)
+class TestHours:
+    hours = 2
+
+    @pytest.mark.parametrize("minutes", [30, 60])
+    async def test_minutes(self, kafka_world, minutes, tmp_path):
+        assert (kafka_world.seed, self.hours) == (7, 2)
+        await asyncio.sleep(60 * minutes)
+        assert kafka_world.clock.now() == 60 * minutes
+"""
+
+    passed(tmp_path, 2, test_hours=checks)
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        (
+            "@pytest.mark.virtual_time\ndef test_it(): pass",
+            "virtual_time is for async tests: write async def test_it",
+        ),
+        ("def test_it(kafka_world): pass", "is for async tests marked @pytest.mark.virtual_time"),
+        (
+            "@pytest.mark.virtual_time(sead=1)\nasync def test_it(): pass",
+            "@pytest.mark.virtual_time: ",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_mark_is_told(tmp_path: Path, test: str, words: str) -> None:
+    status, output = run(tmp_path, test_marks=f"import pytest\n\n{test}\n")
+
+    assert status == pytest.ExitCode.TESTS_FAILED, output
+    assert words in output
+
+
+def test_a_failed_test_shows_the_requests_and_the_seed(tmp_path: Path) -> None:
+    checks = """
+import asyncio
+
+import pytest
+
+from pyk.clients import Producer
+
+
+def test_real(kafka, kafka_topic):
+    with Producer(**kafka.client_options(), client_id="shop") as producer:
+        producer.send_and_wait(kafka_topic, b"one")
+    assert 0
+
+
+@pytest.mark.virtual_time
+async def test_virtual():
+    await asyncio.sleep(60)
+    assert 0
+"""
+
+    status, output = run(tmp_path, "--kafka-seed=12", test_failing=checks)
+
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert "requests during this test" in output
+    assert "of 'shop'" in output
+    assert "virtual time: seed=12, 60.000 s have passed" in output
+
+
+@pytest.mark.parametrize(("fails", "kept"), [("", 0), ("\n    assert 0", 1)])
+def test_data_are_kept_of_sessions_with_failed_tests(tmp_path: Path, fails: str, kept: int) -> None:
+    checks = f"""
+def test_it(kafka):
+    kafka.seed({{"orders": [b"one"]}}){fails}
+"""
+
+    run(tmp_path, "--kafka-data-dir=data", test_data=checks)
+
+    folders = list((tmp_path / "data").iterdir())
+    assert len(folders) == kept
+    assert all((one / "node0" / "orders-0").is_dir() for one in folders)
+
+
+def test_each_process_of_xdist_has_a_cluster_of_its_own(tmp_path: Path) -> None:
+    checks = """
+import pytest
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_it(kafka, number):
+    kafka.create_topic(f"orders-{number}")
+    kafka.faults.on("Fetch").close()
+"""
+
+    passed(tmp_path, 4, "-n", "2", test_many=checks)
+
+
+def test_a_project_that_uses_no_fixture_imports_no_broker(tmp_path: Path) -> None:
+    checks = """
+import sys
+
+
+def test_it():
+    loaded = [name for name in sys.modules if name.startswith("pyk.")]
+    assert not [name for name in loaded if name.startswith(("pyk.clients", "pyk.runtime"))]
+"""
+
+    passed(tmp_path, 1, *NO_ASYNCIO, *NO_ANYIO, "-n", "0", test_other=checks)

@@ -32,6 +32,7 @@ from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
 from pyk.runtime.clock import Clock
+from pyk.runtime.current_host import current_host
 from pyk.runtime.network import Network, SystemNetwork
 from pyk.runtime.supervisor import Supervisor
 from pyk.runtime.system_clock import SystemClock
@@ -64,6 +65,10 @@ class Client(RequestPath):
         has_records_for: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.config = config
+        host = current_host()
+        if host is not None:
+            clock, network = clock or host.clock, network or host.network
+            random = random or host.random
         self.clock = clock or SystemClock()
         self._is_clock_given = clock is not None
         self.random = random or randomness.Random()  # noqa: S311 - jitter, not secrets

@@ -12,7 +12,8 @@ from pyk.runtime.network import Network
 class ClientEnvironment(TypedDict, total=False):
     """Keyword arguments of clients; what is None or left out is the real one.
 
-    A simulated host has them as ``client_options`` (:mod:`pyk.runtime.simulation`).
+    In a simulated world it is that of the host that the code runs on; a simulated host has them as
+    ``client_options``, too (:mod:`pyk.runtime.simulation`).
     """
 
     clock: Clock | None

@@ -45,4 +45,8 @@ cdef class SystemClock:
     cpdef long long time_ms(self) noexcept:
         cdef timespec now
         timespec_get(&now, TIME_UTC)
-        return <long long>now.tv_sec * 1000 + now.tv_nsec // 1_000_000
+        return <long long>now.tv_sec * 1000 + now.tv_nsec // 1_000_000 + self.ahead_ms
+
+    def step(self, double seconds):
+        """Set the wall clock of this object forward, or backward, for tests of wrong clocks."""
+        self.ahead_ms += <long long>round(seconds * 1000)

@@ -5,6 +5,8 @@
     filesystem.on("flush", "*.log").lose()             # reports success and does nothing
     filesystem.on("rename", "*/recovery-point-*").fail(errno.EIO)
     filesystem.on("any").after(17).once().fail()       # whatever it is, the 18th fails
+    with filesystem.full():                            # until the block ends
+        ...
 
 A point is an operation and a pattern of paths. Rules are tried in the order they were made.
 """
@@ -13,8 +15,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from types import TracebackType
 from typing import Literal, Self, get_args
 
 from pyk.runtime import slotted
@@ -45,7 +49,19 @@ class Fault:
     skips_left: int = 0
     error: int = 0
     bytes_before: int = 0
+    slow_seconds: float = 0.0
     is_set: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.heal()
 
     def once(self) -> Self:
         """Happen at the next operation only."""
@@ -76,6 +92,11 @@ class Fault:
         self.is_set = True
         return self
 
+    def slow(self, seconds: float) -> Self:
+        """Take so much longer, and be done; in memory, the whole node waits meanwhile."""
+        self.slow_seconds, self.is_set = seconds, True
+        return self
+
     def heal(self) -> None:
         """Stop happening."""
         self.times_left = 0
@@ -89,9 +110,16 @@ class Fault:
         self.skips_left -= 1
         return self.skips_left < 0
 
-    def happen(self, path: str) -> None:
+    @property
+    def only_slows(self) -> bool:
+        """Return whether the operation is carried out all the same."""
+        return bool(self.slow_seconds) and not self.error
+
+    def happen(self, path: str, wait: Callable[[float], object]) -> None:
         if self.times_left is not None:
             self.times_left -= 1
+        if self.slow_seconds:
+            wait(self.slow_seconds)
         if self.error:
             raise OSError(self.error, os.strerror(self.error), path)
 
@@ -121,12 +149,12 @@ class FaultyFile:
 
     def write_at(self, position: int, parts: Sequence[Buffer]) -> None:
         fault = self._filesystem.find_fault("write", self.path)
-        if fault is None:
-            self._file.write_at(position, parts)
-            return
-        if fault.bytes_before:
-            self._file.write_at(position, [b"".join(parts)[: fault.bytes_before]])
-        fault.happen(self.path)
+        if fault is not None:
+            if fault.bytes_before:
+                self._file.write_at(position, [b"".join(parts)[: fault.bytes_before]])
+            if self._filesystem.apply(fault, self.path):
+                return
+        self._file.write_at(position, parts)
 
     def truncate(self, size: int) -> None:
         if not self._filesystem.reach("truncate", self.path):
@@ -141,10 +169,16 @@ class FaultyFile:
 
 
 class FaultyFileSystem:
-    """Passes everything on to ``filesystem``, except where a fault was set."""
+    """Passes everything on to ``filesystem``, except where a fault was set.
 
-    def __init__(self, filesystem: FileSystem) -> None:
+    ``wait`` is what a slow operation does.
+    """
+
+    def __init__(
+        self, filesystem: FileSystem, wait: Callable[[float], object] = time.sleep
+    ) -> None:
         self._filesystem = filesystem
+        self._wait = wait
         self._faults: list[Fault] = []
 
     @property
@@ -163,21 +197,37 @@ class FaultyFileSystem:
         self._faults.append(fault)
         return fault
 
+    def fail(self, pattern: str = "*") -> Fault:
+        """Let every operation on these paths fail, as a disk does that is broken."""
+        return self.on("any", pattern).fail(errno.EIO)
+
+    def full(self, pattern: str = "*") -> Fault:
+        """Let writes fail: the disk is full."""
+        return self.on("write", pattern).fail(errno.ENOSPC)
+
+    def slow(self, seconds: float, pattern: str = "*") -> Fault:
+        """Let flushes take so much longer, which is what makes a disk slow."""
+        return self.on("flush", pattern).slow(seconds)
+
     def heal(self) -> None:
         """Forget all faults."""
         self._faults.clear()
 
     def find_fault(self, operation: Operation, path: str) -> Fault | None:
         """Return the fault to apply at this point now, None for no fault."""
+        if not self._faults:
+            return None
         return next((fault for fault in self._faults if fault.applies_to(operation, path)), None)
 
     def reach(self, operation: Operation, path: str) -> bool:
         """Apply the fault of a point: raise its error, or return whether to lose the operation."""
         fault = self.find_fault(operation, path)
-        if fault is None:
-            return False
-        fault.happen(path)
-        return True
+        return fault is not None and self.apply(fault, path)
+
+    def apply(self, fault: Fault, path: str) -> bool:
+        """Apply a fault: raise its error, or return whether to lose the operation."""
+        fault.happen(path, self._wait)
+        return not fault.only_slows
 
     def open(self, path: str, *, create: bool = False) -> File:
         if self.reach("open", path):
