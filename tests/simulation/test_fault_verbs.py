@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer, AsyncProducer
+from pyk.clients import AsyncAdmin, AsyncConsumer, AsyncProducer
 from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.faults import FaultRule
 from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import virtual_time
 
@@ -209,6 +211,121 @@ def test_transactions_work_with_the_versions_of_the_release(release: str) -> Non
             assert await values(cluster) == [b"first", b"second"]
 
     run()
+
+
+@virtual_time
+async def test_a_producer_waits_out_stale_metadata_of_a_new_topic() -> None:
+    world = World()
+    options = {"auto.create.topics.enable": "false"}
+    async with new_cluster(world, config=options) as cluster, new_producer(world, cluster) as shop:
+        stale = cluster.faults.on("Metadata").stale()
+        await cluster.create_topic("orders")
+        sending = asyncio.create_task(shop.send_and_wait("orders", b"first"))
+        await asyncio.sleep(20)
+        assert not sending.done()
+
+        stale.remove()
+
+        assert (await sending).offset == 0
+        assert stale.hits > 1
+
+
+@virtual_time
+async def test_a_producer_goes_on_once_its_metadata_of_a_recreated_topic_are_fresh() -> None:
+    world = World()
+    async with (
+        new_cluster(world) as cluster,
+        new_producer(world, cluster, client_id="shop") as shop,
+        AsyncAdmin(cluster.bootstrap, **world.host("shop").client_options) as admin,
+    ):
+        await shop.send_and_wait("orders", b"old topic")
+        with cluster.faults.on("Metadata", client_id="shop").stale() as stale:
+            await admin.delete_topics(["orders"])
+            await cluster.create_topic("orders", partitions=2)
+            sending = asyncio.create_task(shop.send_and_wait("orders", b"new topic"))
+            await asyncio.sleep(20)
+            assert stale.hits > 1
+            assert await shop.partitions_for("orders") == {0}
+
+        await sending
+
+        assert await values(cluster) == [b"new topic"]
+        assert await shop.partitions_for("orders") == {0, 1}
+
+
+VERBS: dict[str, Callable[[FaultRule], object]] = {
+    "error": lambda rule: rule.error("REQUEST_TIMED_OUT"),
+    "delay": lambda rule: rule.delay(5_000),
+    "throttle": lambda rule: rule.throttle(2_000),
+    "drop_before_apply": lambda rule: rule.drop_before_apply(),
+    "apply_then_lose_response": lambda rule: rule.apply_then_lose_response(),
+    "half_open": lambda rule: rule.apply_then_lose_response(half_open=True),
+    "close": lambda rule: rule.close(),
+    "truncate": lambda rule: rule.truncate(),
+    "duplicate": lambda rule: rule.duplicate(),
+}
+
+
+@pytest.mark.parametrize("api", ["Produce", "Fetch", "OffsetCommit", "Heartbeat", "Metadata"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_clients_live_through_every_fault_and_each_record_comes_once(api: str, verb: str) -> None:
+    async def main() -> None:
+        async with AsyncCluster() as cluster:
+            await cluster.create_topic("orders")
+            seen = []
+            async with (
+                AsyncProducer(cluster.bootstrap) as producer,
+                AsyncConsumer(
+                    cluster.bootstrap,
+                    topics=["orders"],
+                    group_id="shop",
+                    auto_offset_reset="earliest",
+                    auto_commit_interval_ms=1000,
+                    metadata_max_age_ms=5000,
+                ) as consumer,
+            ):
+                rule = cluster.faults.on(api).after(1).once()
+                VERBS[verb](rule)
+                for number in range(10):
+                    await producer.send_and_wait("orders", b"%d" % number)
+                    await asyncio.sleep(5)
+                    seen += await consumer.poll(timeout=1.0)
+                while len(seen) < 10:
+                    seen += await consumer.poll(timeout=10.0)
+
+            assert rule.hits == 1
+            assert [record.value for record in seen] == [b"%d" % number for number in range(10)]
+
+    World(seed=5).run(asyncio.wait_for(main(), 600))
+
+
+@virtual_time
+async def test_metadata_that_are_stale_for_one_client_are_fresh_for_the_others() -> None:
+    world = World()
+    options = world.host("shop").client_options
+    async with (
+        new_cluster(world) as cluster,
+        AsyncAdmin(cluster.bootstrap, client_id="late", **options) as late,
+        AsyncAdmin(cluster.bootstrap, client_id="fresh", **options) as fresh,
+    ):
+        cluster.faults.on("Metadata", client_id="late").stale()
+        await cluster.create_topic("orders")
+
+        assert "orders" not in await late.list_topics()
+        assert "orders" in await fresh.list_topics()
+
+
+@virtual_time
+async def test_a_producer_lives_through_connections_that_end_at_random() -> None:
+    world = World(seed=3)
+    async with new_cluster(world) as cluster, new_producer(world, cluster) as shop:
+        rule = cluster.faults.on("Produce").probability(0.2).close()
+
+        for number in range(50):
+            await shop.send_and_wait("orders", b"%d" % number)
+
+        assert 0 < rule.hits < rule.seen
+        assert await values(cluster) == [b"%d" % number for number in range(50)]
 
 
 @virtual_time

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pyk.reference_broker.fault_document import FaultDocumentError, set_faults
+from pyk.reference_broker.fault_document import FaultDocumentError, line_of, set_faults
 from pyk.reference_broker.faults import FaultRules
 
 
@@ -16,10 +16,13 @@ def read_faults(path: str, rules: FaultRules) -> None:
     """Set the faults of a file, JSON if it is called ``.json``, otherwise TOML."""
     try:
         text = Path(path).read_text("utf-8")
-        set_faults(rules, json.loads(text) if path.endswith(".json") else tomllib.loads(text))
+        is_json = path.endswith(".json")
+        set_faults(rules, json.loads(text) if is_json else tomllib.loads(text))
     except OSError as error:
         raise click.ClickException(f"--faults: cannot read {path!r}: {error.strerror}") from error
     except FaultDocumentError as error:
-        raise click.ClickException(f"--faults: {path}: {error}") from error
+        line = None if is_json else line_of(error, text)
+        where = path if line is None else f"{path}, line {line}"
+        raise click.ClickException(f"--faults: {where}: {error}") from error
     except ValueError as error:  # of both parsers, and of text that is not UTF-8
         raise click.ClickException(f"--faults: {path} cannot be parsed: {error}") from error

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
     from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
+    from .controller.image import MetadataImage
     from .expectations import ExpectedRecord
     from .handlers.dispatcher import Dispatcher
     from .partition import Partition
@@ -128,7 +129,7 @@ class AsyncCluster:
         self._brokers: dict[int, Broker] = {}
         self._injectors: dict[int, FaultInjector] = {}
         self._request_log = RequestLog()
-        self.faults = FaultRules()
+        self.faults = FaultRules(environment.random.random, self._metadata)
         """Rules that make requests go wrong."""
 
     def _restricted(
@@ -389,6 +390,10 @@ class AsyncCluster:
             timeout,
             exactly=exactly,
         )
+
+    def _metadata(self) -> MetadataImage | None:
+        """Return a copy of the metadata of now, by any thread; None if no node is running."""
+        return self._controller().services.image.frozen() if self._brokers else None
 
     def _partitions_of(self, topic: str) -> list[Partition]:
         """Return the partitions of a topic, none if there is no such topic or no node."""

@@ -79,6 +79,17 @@ class FaultServices(Protocol):
     def time_ms(self) -> int: ...
 
 
+class StaleServices:
+    """The services of a broker, with the metadata of an earlier moment."""
+
+    def __init__(self, services: FaultServices, image: MetadataImage) -> None:
+        self._services = services
+        self.image = image
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._services, name)
+
+
 class FaultInjector:
     """A request handler around another; implements ``network.connection.RequestHandler``."""
 
@@ -297,7 +308,7 @@ class FaultInjector:
         if effect.ends_request and effect.error is None:
             self._effects[connection] = (request, effect)
         if effect.error is None:
-            result = self._inner.handle(request, connection)
+            result = self._handler(effect).handle(request, connection)
         else:
             result = self._answer_with_error(effect, request, connection)
         if effect.is_duplicated:
@@ -309,6 +320,15 @@ class FaultInjector:
             return result.then(lambda response: _throttled(response, effect.throttle_ms))
         throttled: HandlerResult = _throttled(result, effect.throttle_ms)
         return throttled
+
+    def _handler(self, effect: Effect) -> Dispatcher:
+        stale = effect.stale
+        if stale is None:
+            return self._inner
+        if stale.image is None:
+            stale.image = self._services.image.frozen()
+        services: Any = StaleServices(self._services, stale.image)
+        return Dispatcher(services)
 
     def _answer_with_error(
         self, effect: Effect, request: Request, connection: Connection

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
@@ -25,11 +25,15 @@ from pyk.runtime import slotted
 
 from .releases import versions_of
 
+if TYPE_CHECKING:
+    from .controller.image import MetadataImage
+
 log = logging.getLogger(__name__)
 
 Partitions = frozenset[tuple[str, int | None]]
 """Topics and partitions; no number where a topic as a whole is meant."""
 
+_TELL_METADATA = (ApiKey.METADATA, ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_CLUSTER)
 _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 
@@ -44,6 +48,14 @@ class RequestFacts:
     group: str | None = None
     partitions: tuple[tuple[str, int | None], ...] = ()
     """Topics and partitions it is about; no number where it is about a topic as a whole."""
+
+
+@slotted.define(eq=False)
+class StaleMetadata:
+    """The metadata of an earlier moment."""
+
+    image: MetadataImage | None
+    """None until the first request that it answers: the node was down before."""
 
 
 @slotted.define(kw_only=True)
@@ -64,12 +76,15 @@ class Effect:
     is_duplicated: bool = False
     overtaken_by: RequestFilter | None = None
     """It is carried out after the next request that this selects."""
+    stale: StaleMetadata | None = None
+    """The metadata that the response comes from."""
 
     @property
     def is_nothing(self) -> bool:
         """Return whether no fault was named."""
         changes_order = self.is_duplicated or self.overtaken_by is not None
-        return not (self.delay_ms or self.throttle_ms or self.ends_request or changes_order)
+        changes_response = self.throttle_ms or self.ends_request or self.stale is not None
+        return not (self.delay_ms or changes_response or changes_order)
 
     @property
     def ends_request(self) -> bool:
@@ -127,15 +142,18 @@ class Occurrences:
     to_skip: int = 0
     remaining: int | None = None
     """None: to all."""
+    probability: float = 1.0
     seen: int = 0
     hits: int = 0
 
-    def count(self) -> bool:
+    def count(self, draw: Callable[[], float]) -> bool:
         """Count a request that matches; return whether the rule applies to it."""
         if self.remaining == 0:
             return False
         self.seen += 1
         if self.seen <= self.to_skip:
+            return False
+        if self.probability < 1 and draw() >= self.probability:
             return False
         if self.remaining is not None:
             self.remaining -= 1
@@ -146,11 +164,17 @@ class Occurrences:
 class FaultRule:
     """One rule; see :meth:`FaultRules.on`. As a context manager it ends with its block."""
 
-    def __init__(self, requests: RequestFilter, remove: Callable[[FaultRule], None]) -> None:
+    def __init__(
+        self,
+        requests: RequestFilter,
+        remove: Callable[[FaultRule], None],
+        metadata: Callable[[], MetadataImage | None],
+    ) -> None:
         self.requests = requests
         self.occurrences = Occurrences()
         self.effect = Effect()
         self._remove = remove
+        self._metadata = metadata
 
     def __repr__(self) -> str:
         return f"<FaultRule on {self.requests}: {self.hits} hits>"
@@ -196,12 +220,22 @@ class FaultRule:
         self.occurrences.to_skip = count
         return self
 
+    def probability(self, probability: float) -> Self:
+        """Apply to a random part of the requests: 0.1 is one in ten."""
+        if not 0 < probability <= 1:
+            raise ValueError(f"probability must be above 0 and at most 1, not {probability}")
+        self.occurrences.probability = probability
+        return self
+
     # -- what ------------------------------------------------------------------------------------
 
     def error(self, code: str | ErrorCode) -> Self:
         """Answer with an error and do nothing else; a rule with a topic only for its partitions."""
         if isinstance(code, str) and code not in ErrorCode.__members__:
-            raise ValueError(f"no error {code!r}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'")
+            advice = nearest(code.upper(), ErrorCode.__members__)
+            raise ValueError(
+                f"no error {code!r}{advice}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'"
+            )
         self.effect.error = ErrorCode[code] if isinstance(code, str) else code
         return self
 
@@ -260,6 +294,20 @@ class FaultRule:
         self.effect.overtaken_by = self.requests
         return self
 
+    def stale(self) -> Self:
+        """Answer with the metadata of now, however they change.
+
+        For the requests that tell metadata: Metadata, DescribeTopicPartitions, DescribeCluster.
+        """
+        if self.requests.api_key not in _TELL_METADATA:
+            names = ", ".join(key.api_name for key in _TELL_METADATA)
+            raise ValueError(
+                f"stale() is for requests that tell metadata ({names}), not for "
+                f"{self.requests.api_key.api_name}"
+            )
+        self.effect.stale = StaleMetadata(self._metadata())
+        return self
+
 
 class Pause:
     """A node, or all, that takes requests and carries none out; ends with its block."""
@@ -296,9 +344,19 @@ class Pause:
 
 
 class FaultRules:
-    """The rules of a cluster, its pauses, and the release of Kafka that it pretends to be."""
+    """The rules of a cluster, its pauses, and the release of Kafka that it pretends to be.
 
-    def __init__(self) -> None:
+    ``draw`` returns a random number from 0 to 1, ``metadata`` a copy of the metadata of now, None
+    if no node is running.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[], float] = float,
+        metadata: Callable[[], MetadataImage | None] = lambda: None,
+    ) -> None:
+        self._draw = draw
+        self._metadata = metadata
         self._rules: tuple[FaultRule, ...] = ()
         self._pauses: tuple[Pause, ...] = ()
         self.release: str | None = None
@@ -330,7 +388,7 @@ class FaultRules:
             topic=topic,
             partition=partition,
         )
-        rule = FaultRule(requests, self._remove)
+        rule = FaultRule(requests, self._remove, self._metadata)
         self._rules = (*self._rules, rule)
         return rule
 
@@ -370,7 +428,9 @@ class FaultRules:
 
     def effect_on(self, facts: RequestFacts) -> Effect | None:
         """Return the effect on a request, None for no effect."""
-        applied = [effect for rule in self._rules if (effect := _apply(rule, facts)) is not None]
+        applied = [
+            effect for rule in self._rules if (effect := self._apply(rule, facts)) is not None
+        ]
         if not applied:
             return None
         ending = next((effect for effect in applied if effect.ends_request), applied[0])
@@ -380,7 +440,20 @@ class FaultRules:
             throttle_ms=sum(effect.throttle_ms for effect in applied),
             is_duplicated=any(effect.is_duplicated for effect in applied),
             overtaken_by=next((each.overtaken_by for each in applied if each.overtaken_by), None),
+            stale=next((each.stale for each in applied if each.stale), None),
         )
+
+    def _apply(self, rule: FaultRule, facts: RequestFacts) -> Effect | None:
+        """Return what a rule does to a request, None if it does not apply."""
+        partitions = rule.requests.select(facts)
+        if partitions is None or not rule.occurrences.count(self._draw):
+            return None
+        if rule.effect.is_nothing and rule.hits == 1:
+            log.warning(
+                "A rule on %s has no fault and changes nothing: add .error(…) or another one",
+                rule.requests,
+            )
+        return slotted.evolve(rule.effect, partitions=partitions or None)
 
     def _remove_pause(self, pause: Pause) -> None:
         self._pauses = tuple(each for each in self._pauses if each is not pause)
@@ -392,18 +465,16 @@ class FaultRules:
 def api_key_of(name: str) -> ApiKey:
     key = _APIS.get(name.replace("_", "").upper())
     if key is None:
-        raise ValueError(f"no API {name!r}; Kafka's names are like 'Produce' and 'JoinGroup'")
+        advice = nearest(name, [each.api_name for each in ApiKey])
+        raise ValueError(
+            f"no API {name!r}{advice}; Kafka's names are like 'Produce' and 'JoinGroup'"
+        )
     return key
 
 
-def _apply(rule: FaultRule, facts: RequestFacts) -> Effect | None:
-    """Return what a rule does to a request, None if it does not apply."""
-    partitions = rule.requests.select(facts)
-    if partitions is None or not rule.occurrences.count():
-        return None
-    if rule.effect.is_nothing and rule.hits == 1:
-        log.warning(
-            "A rule on %s has no fault and changes nothing: add .error(…) or another one",
-            rule.requests,
-        )
-    return slotted.evolve(rule.effect, partitions=partitions or None)
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``" (did you mean …?)"`` if a name is like one that is known, otherwise nothing."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -39,7 +39,7 @@ async def test_requests_go_wrong_as_the_file_says(tmp_path: Path, name: str, tex
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("faults.toml", "[[fault]]\napi = 1", "fault 1 needs the name of an API"),
+        ("faults.toml", "[[fault]]\napi = 1", "faults.toml, line 2: fault 1: it needs the name"),
         ("faults.toml", "fault = ", "faults.toml cannot be parsed: Invalid value"),
         ("faults.json", "{", "faults.json cannot be parsed: Expecting property name"),
         ("other", None, "cannot read"),

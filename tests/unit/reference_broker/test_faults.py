@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyk.protocol.api_keys import ApiKey
@@ -131,3 +133,40 @@ def test_a_rule_that_only_delays_is_a_fault(fault: str, caplog: pytest.LogCaptur
     rules.effect_on(request())
 
     assert not caplog.records
+
+
+def test_a_rule_with_a_probability_applies_to_that_part_of_the_requests() -> None:
+    draws = iter([0.05, 0.5, 0.1, 0.0999])
+    rules = FaultRules(lambda: next(draws))
+    rule = rules.on("Produce").probability(0.1).delay(1)
+
+    effects = [rules.effect_on(request()) for _ in range(4)]
+
+    assert [effect is not None for effect in effects] == [True, False, False, True]
+    assert (rule.seen, rule.hits) == (4, 2)
+
+
+@pytest.mark.parametrize("probability", [0, -1, 1.5])
+def test_a_probability_is_above_0_and_at_most_1(probability: float) -> None:
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        FaultRules().on("Produce").probability(probability)
+
+
+def test_only_requests_that_tell_metadata_can_be_stale() -> None:
+    with pytest.raises(ValueError, match=r"\(Metadata, DescribeTopicPartitions, .*not for Produce"):
+        FaultRules().on("Produce").stale()
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda rules: rules.on("Prodoose"), "did you mean 'Produce'"),
+        (
+            lambda rules: rules.on("Fetch").error("NOT_LEADER_OR_FOLLOWR"),
+            "did you mean 'NOT_LEADER_OR_FOLLOWER'",
+        ),
+    ],
+)
+def test_a_misspelt_name_gets_a_suggestion(call: Any, advice: str) -> None:
+    with pytest.raises(ValueError, match=advice):
+        call(FaultRules())

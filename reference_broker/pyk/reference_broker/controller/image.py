@@ -125,6 +125,19 @@ class MetadataImage:
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
 
+    def frozen(self) -> MetadataImage:
+        """Return a copy whose brokers, topics and partitions stay as they are now."""
+        topics = {
+            name: slotted.evolve(topic, partitions=dict(topic.partitions))
+            for name, topic in dict(self.topics).items()
+        }
+        return slotted.evolve(
+            self,
+            topics=topics,
+            topics_by_id={topic.topic_id: topic for topic in topics.values()},
+            brokers=dict(self.brokers),
+        )
+
     @property
     def partition_count(self) -> int:
         return sum(len(topic.partitions) for topic in self.topics.values())
