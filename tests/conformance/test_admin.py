@@ -210,7 +210,7 @@ def test_committed_offsets_of_a_group_are_set_listed_and_deleted(
         second: noted,
     }
     assert admin.list_consumer_group_offsets(group, [first, third])[third] is None
-    assert {place.partition: one.lag for place, one in admin.consumer_group_lag(group).items()} == {
+    assert {place.partition: one.lag for place, one in admin.lag(group).items()} == {
         0: 2,
         1: 4,
     }

@@ -165,7 +165,7 @@ def test_offsets_of_the_query_are_committed_to_the_group(topic: Topic, cluster: 
     topic.run(topic.stream(startingOffsets="earliest", **options), Seen())
 
     with Admin(cluster.bootstrap) as admin:
-        lag = admin.consumer_group_lag("watched")
+        lag = admin.lag("watched")
     assert {partition.partition: one.committed_offset for partition, one in lag.items()} == {
         0: 0,
         1: 10,

@@ -23,6 +23,18 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from pyk.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from pyk.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
 from pyk.protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -100,6 +112,8 @@ class ScriptedCluster:
         self._handlers: dict[int, Answer] = {
             ApiKey.API_VERSIONS: self._api_versions,
             ApiKey.METADATA: self.metadata,
+            ApiKey.DESCRIBE_CLUSTER: self._describe_cluster,
+            ApiKey.DESCRIBE_TOPIC_PARTITIONS: self._describe_topic_partitions,
             ApiKey.FIND_COORDINATOR: self._find_coordinator,
         }
         self._scripts: dict[int, deque[Answer]] = defaultdict(deque)
@@ -197,6 +211,43 @@ class ScriptedCluster:
             ],
             topics=[self._topic(name) for name in names if name is not None],
         )
+
+    def _describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
+        return DescribeClusterResponse(
+            cluster_id="scripted",
+            controller_id=self.controller_id,
+            brokers=[
+                DescribeClusterBroker(broker_id=node_id, host=host, port=PORT)
+                for node_id, host in self.nodes.items()
+            ],
+        )
+
+    def _describe_topic_partitions(
+        self, request: DescribeTopicPartitionsRequest
+    ) -> DescribeTopicPartitionsResponse:
+        """Describe the topics in one page each."""
+        names = [one.name for one in request.topics]
+        start = 0 if request.cursor is None else names.index(request.cursor.topic_name)
+        topic = self._topic(names[start])
+        partitions = [
+            DescribeTopicPartitionsResponsePartition(
+                partition_index=one.partition_index,
+                leader_id=one.leader_id,
+                leader_epoch=one.leader_epoch,
+                replica_nodes=one.replica_nodes,
+                isr_nodes=one.isr_nodes,
+            )
+            for one in topic.partitions
+        ]
+        page = DescribeTopicPartitionsResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            error_code=topic.error_code,
+            partitions=partitions,
+        )
+        rest = names[start + 1 :]
+        cursor = Cursor(topic_name=rest[0], partition_index=0) if rest else None
+        return DescribeTopicPartitionsResponse(topics=[page], next_cursor=cursor)
 
     def _topic(self, name: str) -> MetadataResponseTopic:
         topic = self.topics.get(name)

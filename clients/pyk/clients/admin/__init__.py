@@ -20,10 +20,13 @@ from pyk.clients.admin.configs import (
     ConfigResource,
     ConfigResourceType,
     ConfigSource,
+    ConfigSynonym,
+    ConfigType,
 )
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate, UpgradeType
 from pyk.clients.admin.groups import (
+    ClassicGroupDescription,
     ConsumerGroupDescription,
     GroupListing,
     MemberDescription,
@@ -37,6 +40,7 @@ from pyk.clients.admin.quotas import (
     ClientQuotaFilter,
     ClientQuotaFilterComponent,
 )
+from pyk.clients.admin.raft_voters import RaftVoterEndpoint
 from pyk.clients.admin.replica_places import (
     LogDirDescription,
     PartitionReassignment,
@@ -55,13 +59,20 @@ from pyk.clients.admin.share_groups import (
     ShareMemberDescription,
     SharePartitionOffset,
 )
-from pyk.clients.admin.topics import (
-    CreatedTopic,
-    NewTopic,
+from pyk.clients.admin.streams_groups import (
+    StreamsAssignment,
+    StreamsGroupDescription,
+    StreamsMemberDescription,
+    StreamsSubtopology,
+    StreamsTaskOffset,
+    StreamsTopicInfo,
+)
+from pyk.clients.admin.topic_descriptions import (
     PartitionDescription,
     TopicDescription,
     TopicListing,
 )
+from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
 from pyk.clients.admin.transactions import (
     AbortTransactionSpec,
     ProducerIdAndEpoch,
@@ -87,6 +98,7 @@ __all__ = [
     "AlterConfig",
     "AlterConfigOperation",
     "AsyncAdmin",
+    "ClassicGroupDescription",
     "ClientQuotaAlteration",
     "ClientQuotaEntity",
     "ClientQuotaFilter",
@@ -96,6 +108,8 @@ __all__ = [
     "ConfigResource",
     "ConfigResourceType",
     "ConfigSource",
+    "ConfigSynonym",
+    "ConfigType",
     "ConsumerGroupDescription",
     "CreatedTopic",
     "DelegationToken",
@@ -107,6 +121,7 @@ __all__ = [
     "ListedOffset",
     "LogDirDescription",
     "MemberDescription",
+    "NewPartitions",
     "NewTopic",
     "Node",
     "OffsetReset",
@@ -119,6 +134,7 @@ __all__ = [
     "ProducerState",
     "QuorumInfo",
     "QuorumReplica",
+    "RaftVoterEndpoint",
     "ReplicaInfo",
     "ReplicaLogDir",
     "ResourcePattern",
@@ -129,6 +145,12 @@ __all__ = [
     "ShareGroupDescription",
     "ShareMemberDescription",
     "SharePartitionOffset",
+    "StreamsAssignment",
+    "StreamsGroupDescription",
+    "StreamsMemberDescription",
+    "StreamsSubtopology",
+    "StreamsTaskOffset",
+    "StreamsTopicInfo",
     "TopicDescription",
     "TopicListing",
     "TopicPartitionReplica",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
+from uuid import UUID
 
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
@@ -19,6 +20,7 @@ from pyk.clients.admin.scram_users import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
+from pyk.clients.admin.topics import NewPartitions
 from pyk.clients.admin.transactions import (
     STATE_NAMES,
     AbortTransactionSpec,
@@ -44,11 +46,32 @@ def checked_names(given: Any, what: str) -> list[str]:
     return [checked_name(name, what) for name in _several(given, f"str, each {what}")]
 
 
+def checked_topics(given: Any) -> list[Any]:
+    """Return topics, all by name or all by id; accept a single one as well."""
+    if isinstance(given, str | UUID):
+        return [given]
+    listed = list(_several(given, "str, each a topic"))
+    if listed and all(isinstance(one, UUID) for one in listed):
+        return listed
+    return [checked_name(one, "a topic") for one in listed]
+
+
 def checked_partitions(given: Any) -> list[TopicPartition]:
     """Return partitions."""
     if isinstance(given, TopicPartition):
         return [given]
     return [checked_partition(one) for one in _several(given, "TopicPartition(topic, partition)")]
+
+
+def checked_group_partitions(given: Any) -> dict[str, list[TopicPartition] | None]:
+    """Return the partitions of each group, None for all that it has committed."""
+    keys = _keys(given, "{group id: [TopicPartition(topic, partition)] or None}")
+    return {
+        checked_name(one, "a group id"): None
+        if given[one] is None
+        else checked_partitions(given[one])
+        for one in keys
+    }
 
 
 def checked_resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
@@ -75,17 +98,20 @@ def checked_changes(
     return changes
 
 
-def checked_counts(given: Mapping[str, int]) -> dict[str, int]:
+def checked_counts(given: Mapping[str, int | NewPartitions]) -> dict[str, NewPartitions]:
     """Return numbers of partitions by topic."""
-    return {
-        checked_name(name, "a topic"): _number(given[name], "a number of partitions")
-        for name in _keys(given, "{topic: number of partitions}")
-    }
+    counts: dict[str, NewPartitions] = {}
+    for name in _keys(given, "{topic: number of partitions}"):
+        count = given[name]
+        if not isinstance(count, NewPartitions):
+            count = NewPartitions(checked_number(count, "a number of partitions"))
+        counts[checked_name(name, "a topic")] = count
+    return counts
 
 
 def checked_ends(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Return the offsets before which records are deleted, by partition."""
-    return _by_partition(given, "offset", lambda offset: _number(offset, "an offset"))
+    return _by_partition(given, "offset", lambda offset: checked_number(offset, "an offset"))
 
 
 def checked_times(
@@ -93,12 +119,12 @@ def checked_times(
 ) -> dict[TopicPartition, OffsetSpec | int]:
     """Return by partition which offset to look up."""
     form = "OffsetSpec.LATEST or a time in milliseconds"
-    return _by_partition(given, form, lambda place: _number(place, form))
+    return _by_partition(given, form, lambda place: checked_number(place, form))
 
 
 def checked_share_offsets(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Return the start offsets of a share group, by partition."""
-    return _by_partition(given, "offset", lambda offset: _number(offset, "an offset"))
+    return _by_partition(given, "offset", lambda offset: checked_number(offset, "an offset"))
 
 
 def checked_offsets(
@@ -111,7 +137,7 @@ def checked_offsets(
         lambda offset: (
             offset
             if isinstance(offset, OffsetAndMetadata)
-            else OffsetAndMetadata(_number(offset, "an offset"))
+            else OffsetAndMetadata(checked_number(offset, "an offset"))
         ),
     )
 
@@ -120,7 +146,14 @@ def checked_numbers(given: Any, what: str) -> list[int]:
     """Return numbers; accept a single one as well."""
     if isinstance(given, int) and not isinstance(given, bool):
         return [given]
-    return [_number(one, what) for one in _several(given, f"int, each {what}")]
+    return [checked_number(one, what) for one in _several(given, f"int, each {what}")]
+
+
+def checked_positive(given: Any, what: str) -> int:
+    """Return a number from 1 on; raise ``ValueError`` for a lower one."""
+    if checked_number(given, what) < 1:
+        raise ValueError(f"{what} must be 1 or more, not {given}")
+    return int(given)
 
 
 def checked_node_id(given: Any) -> int | None:
@@ -130,7 +163,7 @@ def checked_node_id(given: Any) -> int | None:
 
 def checked_broker_id(given: Any) -> int:
     """Return the id of a broker."""
-    return int(_number(given, "a broker id"))
+    return int(checked_number(given, "a broker id"))
 
 
 def checked_transaction_states(given: Any) -> list[str]:
@@ -230,7 +263,7 @@ def checked_milliseconds(given: Any, what: str) -> int | None:
     """Return a span of time, None for none; raise ``ValueError`` for a negative one."""
     if given is None:
         return None
-    if _number(given, what) < 0:
+    if checked_number(given, what) < 0:
         raise ValueError(f"{what} must be 0 or more milliseconds, not {given}")
     return int(given)
 
@@ -252,7 +285,8 @@ def _several(given: Any, form: str) -> Iterable[Any]:
     return given
 
 
-def _number(given: Any, what: str) -> Any:
+def checked_number(given: Any, what: str) -> int:
+    """Return a whole number."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise TypeError(f"{what} must be an int, not {given!r}")
     return given

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
-from pyk.clients.admin import features, quorums
-from pyk.clients.admin.arguments import checked_broker_id
-from pyk.clients.admin.calls import Calls
+from pyk.clients.admin import cluster, features, quorums, raft_voters
+from pyk.clients.admin.arguments import checked_broker_id, checked_name, checked_node_id
+from pyk.clients.admin.calls import Calls, metadata_request
+from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
 from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
 from pyk.clients.admin.quorums import QuorumInfo
-from pyk.clients.admin.routes import Route, ToAnyNode, ToController
+from pyk.clients.admin.raft_voters import RaftVoterEndpoint
+from pyk.clients.admin.routes import Route, ToAnyNode, ToController, ToNodes
 from pyk.clients.engine.dialer import SOFTWARE_NAME
-from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.engine.metadata import MetadataUpdate
+from pyk.clients.errors import KafkaError, UnsupportedVersionError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.list_config_resources import ListConfigResourcesRequest
@@ -24,10 +28,42 @@ WHOLE = "the cluster"
 
 
 class ClusterCalls:
-    """Carries out the calls about the cluster; :class:`AsyncReplicaAdmin` documents them."""
+    """Carries out the calls about the cluster; :class:`AsyncAdmin` documents them."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+
+    async def describe_cluster(
+        self, *, fenced_brokers: bool, authorized_operations: bool, timeout: float | None
+    ) -> ClusterDescription:
+        deadline = await self._calls.begin(timeout)
+        request = cluster.describe_request(fenced=fenced_brokers, operations=authorized_operations)
+        min_version = cluster.FIRST_VERSION_WITH_FENCED_BROKERS if fenced_brokers else None
+
+        async def ask(node_id: int) -> ClusterDescription:
+            try:
+                response = await self._calls.send(
+                    node_id, request, deadline, min_version=min_version
+                )
+            except UnsupportedVersionError:
+                if fenced_brokers:
+                    raise
+                return await self._described_by_metadata(node_id, deadline, authorized_operations)
+            return cluster.described_cluster(response)
+
+        found: ClusterDescription = await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        return found
+
+    async def _described_by_metadata(
+        self, node_id: int, deadline: float, with_operations: bool
+    ) -> ClusterDescription:
+        request = metadata_request(())
+        request.include_cluster_authorized_operations = with_operations
+        response = await self._calls.send(
+            node_id, request, deadline, min_version=8 if with_operations else None
+        )
+        operations = response.cluster_authorized_operations
+        return cluster.described_by_metadata(MetadataUpdate.of(response), operations)
 
     async def describe_metadata_quorum(self, *, timeout: float | None) -> QuorumInfo:
         deadline = await self._calls.begin(timeout)
@@ -53,6 +89,40 @@ class ClusterCalls:
 
         await self._one(ask, deadline, ToController(self._calls.client))
 
+    async def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: UUID,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None,
+        timeout: float | None,
+    ) -> None:
+        voter = raft_voters.checked_voter(voter_id, directory_id)
+        listeners = raft_voters.checked_endpoints(endpoints)
+        cluster_id = None if cluster_id is None else checked_name(cluster_id, "a cluster id")
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> KafkaError | None:
+            timeout_ms = self._calls.remaining_ms(deadline)
+            request = raft_voters.add_request(voter, listeners, cluster_id, timeout_ms)
+            return raft_voters.outcome(await self._calls.send(node_id, request, deadline))
+
+        await self._one(ask, deadline, ToAnyNode(self._calls.client))
+
+    async def remove_raft_voter(
+        self, voter_id: int, directory_id: UUID, *, cluster_id: str | None, timeout: float | None
+    ) -> None:
+        voter = raft_voters.checked_voter(voter_id, directory_id)
+        cluster_id = None if cluster_id is None else checked_name(cluster_id, "a cluster id")
+        deadline = await self._calls.begin(timeout)
+
+        async def ask(node_id: int) -> KafkaError | None:
+            request = raft_voters.remove_request(voter, cluster_id)
+            return raft_voters.outcome(await self._calls.send(node_id, request, deadline))
+
+        await self._one(ask, deadline, ToAnyNode(self._calls.client))
+
     async def list_config_resources(
         self, types: Iterable[ConfigResourceType], *, timeout: float | None
     ) -> list[ConfigResource]:
@@ -74,7 +144,10 @@ class ClusterCalls:
         found: list[ConfigResource] = await self._one(ask, deadline, ToAnyNode(self._calls.client))
         return found
 
-    async def describe_features(self, *, timeout: float | None) -> FeatureMetadata:
+    async def describe_features(
+        self, *, broker_id: int | None, timeout: float | None
+    ) -> FeatureMetadata:
+        asked = checked_node_id(broker_id)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int) -> FeatureMetadata:
@@ -84,7 +157,8 @@ class ClusterCalls:
             response = await self._calls.send(node_id, request, deadline)
             return features.described_features(response)
 
-        found: FeatureMetadata = await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        route = ToNodes(self._calls.client, {WHOLE: asked})
+        found: FeatureMetadata = await self._one(ask, deadline, route)
         return found
 
     async def update_features(

@@ -1,90 +1,80 @@
-"""The methods of the admin clients about replicas, and about the cluster as a whole."""
+"""The methods of the admin clients about the cluster, its quorum and its features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from uuid import UUID
 
+from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
 from pyk.clients.admin.core import AdminCore
 from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
-from pyk.clients.admin.quorums import ElectionType, QuorumInfo
-from pyk.clients.admin.replica_places import (
-    LogDirDescription,
-    PartitionReassignment,
-    ReplicaLogDir,
-    TopicPartitionReplica,
-)
+from pyk.clients.admin.quorums import QuorumInfo
+from pyk.clients.admin.raft_voters import RaftVoterEndpoint
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncClusterAdmin:
-    """The part of :class:`AsyncAdmin` that is about replicas and the cluster."""
+    """The part of :class:`AsyncAdmin` that is about the cluster, its quorum and its features."""
 
     _core: AdminCore
 
-    async def describe_log_dirs(
-        self, broker_ids: Iterable[int], *, timeout: float | None = None
-    ) -> dict[int, dict[str, LogDirDescription]]:
-        """Return the log directories of brokers with what is in them, by broker and path."""
-        return await self._core.replicas.describe_log_dirs(broker_ids, timeout=timeout)
-
-    async def describe_replica_log_dirs(
-        self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None = None
-    ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
-        """Return in which log directory replicas are, and to which one they are on their way."""
-        return await self._core.replicas.describe_replica_log_dirs(replicas, timeout=timeout)
-
-    async def alter_replica_log_dirs(
-        self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
-    ) -> None:
-        """Move replicas to other log directories of their brokers; the moves go on after the call.
-
-        Raises :class:`LogDirNotFoundError` if the broker has no such directory.
-        """
-        await self._core.replicas.alter_replica_log_dirs(paths, timeout=timeout)
-
-    async def elect_leaders(
+    async def describe_cluster(
         self,
-        election_type: ElectionType,
-        partitions: Iterable[TopicPartition] | None = None,
         *,
+        fenced_brokers: bool = False,
+        authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, bool]:
-        """Let partitions, by default all, elect their leaders.
+    ) -> ClusterDescription:
+        """Return the cluster's id, controller and brokers, as one broker sees them now.
 
-        Return by partition whether it has another leader now; False if it needed none. Of all
-        partitions only those with an election are returned.
+        ``fenced_brokers`` also returns those that are registered but do not serve (brokers since
+        4.0), ``authorized_operations`` what the caller may do with the cluster.
         """
-        return await self._core.replicas.elect_leaders(election_type, partitions, timeout=timeout)
-
-    async def alter_partition_reassignments(
-        self,
-        replicas: Mapping[TopicPartition, Sequence[int] | None],
-        *,
-        allow_replication_factor_change: bool = True,
-        timeout: float | None = None,
-    ) -> None:
-        """Move partitions to these brokers, the preferred leader first; None cancels a move.
-
-        Raises :class:`NoReassignmentInProgressError` if there is none to cancel. The moves go on
-        after the call.
-        """
-        await self._core.replicas.alter_partition_reassignments(
-            replicas,
-            allow_replication_factor_change=allow_replication_factor_change,
+        return await self._core.cluster.describe_cluster(
+            fenced_brokers=fenced_brokers,
+            authorized_operations=authorized_operations,
             timeout=timeout,
         )
-
-    async def list_partition_reassignments(
-        self, partitions: Iterable[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> dict[TopicPartition, PartitionReassignment]:
-        """Return which of these partitions, by default of all, are moving."""
-        return await self._core.replicas.list_partition_reassignments(partitions, timeout=timeout)
 
     async def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumInfo:
         """Return the quorum of the metadata log, and how far each of its nodes is (KIP-595)."""
         return await self._core.cluster.describe_metadata_quorum(timeout=timeout)
+
+    async def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: UUID,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Let a controller, which has nearly caught up, vote in the metadata quorum (KIP-853).
+
+        With ``cluster_id``, only in the cluster of this id. Raises :class:`DuplicateVoterError` if
+        it votes already, and :class:`UnsupportedVersionError` if ``kraft.version`` is 0.
+        """
+        await self._core.cluster.add_raft_voter(
+            voter_id, directory_id, endpoints, cluster_id=cluster_id, timeout=timeout
+        )
+
+    async def remove_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: UUID,
+        *,
+        cluster_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Take a controller out of the voters of the metadata quorum (KIP-853).
+
+        Raises :class:`VoterNotFoundError` if it does not vote, and
+        :class:`UnsupportedVersionError` if ``kraft.version`` is 0.
+        """
+        await self._core.cluster.remove_raft_voter(
+            voter_id, directory_id, cluster_id=cluster_id, timeout=timeout
+        )
 
     async def unregister_broker(self, broker_id: int, *, timeout: float | None = None) -> None:
         """Let the cluster forget a broker that has stopped for good.
@@ -93,18 +83,11 @@ class AsyncClusterAdmin:
         """
         await self._core.cluster.unregister_broker(broker_id, timeout=timeout)
 
-    async def list_config_resources(
-        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
-    ) -> list[ConfigResource]:
-        """Return what has, or may have, settings of its own: of these types, by default of all.
-
-        Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
-        """
-        return await self._core.cluster.list_config_resources(types, timeout=timeout)
-
-    async def describe_features(self, *, timeout: float | None = None) -> FeatureMetadata:
+    async def describe_features(
+        self, *, broker_id: int | None = None, timeout: float | None = None
+    ) -> FeatureMetadata:
         """Return the features that a broker supports, and the levels of the cluster (KIP-584)."""
-        return await self._core.cluster.describe_features(timeout=timeout)
+        return await self._core.cluster.describe_features(broker_id=broker_id, timeout=timeout)
 
     async def update_features(
         self,
@@ -118,83 +101,92 @@ class AsyncClusterAdmin:
             updates, validate_only=validate_only, timeout=timeout
         )
 
+    async def list_config_resources(
+        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """Return what has, or may have, settings of its own: of these types, by default of all.
+
+        Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
+        """
+        return await self._core.cluster.list_config_resources(types, timeout=timeout)
+
+    async def list_client_metrics_resources(
+        self, *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """Return the subscriptions to client metrics; short for :meth:`list_config_resources`."""
+        return await self._core.cluster.list_config_resources(
+            [ConfigResourceType.CLIENT_METRICS], timeout=timeout
+        )
+
 
 class ClusterAdmin:
-    """The part of :class:`Admin` that is about replicas and the cluster."""
+    """The part of :class:`Admin` that is about the cluster, its quorum and its features."""
 
     _core: AdminCore
     _thread: LoopThread
 
-    def describe_log_dirs(
-        self, broker_ids: Iterable[int], *, timeout: float | None = None
-    ) -> dict[int, dict[str, LogDirDescription]]:
-        """Return the log directories of brokers with what is in them, by broker and path."""
-        return self._thread.call(self._core.replicas.describe_log_dirs(broker_ids, timeout=timeout))
-
-    def describe_replica_log_dirs(
-        self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None = None
-    ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
-        """Return in which log directory replicas are, and to which one they are on their way."""
-        return self._thread.call(
-            self._core.replicas.describe_replica_log_dirs(replicas, timeout=timeout)
-        )
-
-    def alter_replica_log_dirs(
-        self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
-    ) -> None:
-        """Move replicas to other log directories of their brokers; the moves go on after the call.
-
-        Raises :class:`LogDirNotFoundError` if the broker has no such directory.
-        """
-        self._thread.call(self._core.replicas.alter_replica_log_dirs(paths, timeout=timeout))
-
-    def elect_leaders(
+    def describe_cluster(
         self,
-        election_type: ElectionType,
-        partitions: Iterable[TopicPartition] | None = None,
         *,
+        fenced_brokers: bool = False,
+        authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, bool]:
-        """Let partitions, by default all, elect their leaders.
+    ) -> ClusterDescription:
+        """Return the cluster's id, controller and brokers, as one broker sees them now.
 
-        Return by partition whether it has another leader now; False if it needed none. Of all
-        partitions only those with an election are returned.
+        ``fenced_brokers`` also returns those that are registered but do not serve (brokers since
+        4.0), ``authorized_operations`` what the caller may do with the cluster.
         """
         return self._thread.call(
-            self._core.replicas.elect_leaders(election_type, partitions, timeout=timeout)
-        )
-
-    def alter_partition_reassignments(
-        self,
-        replicas: Mapping[TopicPartition, Sequence[int] | None],
-        *,
-        allow_replication_factor_change: bool = True,
-        timeout: float | None = None,
-    ) -> None:
-        """Move partitions to these brokers, the preferred leader first; None cancels a move.
-
-        Raises :class:`NoReassignmentInProgressError` if there is none to cancel. The moves go on
-        after the call.
-        """
-        self._thread.call(
-            self._core.replicas.alter_partition_reassignments(
-                replicas,
-                allow_replication_factor_change=allow_replication_factor_change,
+            self._core.cluster.describe_cluster(
+                fenced_brokers=fenced_brokers,
+                authorized_operations=authorized_operations,
                 timeout=timeout,
             )
-        )
-
-    def list_partition_reassignments(
-        self, partitions: Iterable[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> dict[TopicPartition, PartitionReassignment]:
-        """Return which of these partitions, by default of all, are moving."""
-        return self._thread.call(
-            self._core.replicas.list_partition_reassignments(partitions, timeout=timeout)
         )
 
     def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumInfo:
         """Return the quorum of the metadata log, and how far each of its nodes is (KIP-595)."""
         return self._thread.call(self._core.cluster.describe_metadata_quorum(timeout=timeout))
+
+    def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: UUID,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Let a controller, which has nearly caught up, vote in the metadata quorum (KIP-853).
+
+        With ``cluster_id``, only in the cluster of this id. Raises :class:`DuplicateVoterError` if
+        it votes already, and :class:`UnsupportedVersionError` if ``kraft.version`` is 0.
+        """
+        self._thread.call(
+            self._core.cluster.add_raft_voter(
+                voter_id, directory_id, endpoints, cluster_id=cluster_id, timeout=timeout
+            )
+        )
+
+    def remove_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: UUID,
+        *,
+        cluster_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Take a controller out of the voters of the metadata quorum (KIP-853).
+
+        Raises :class:`VoterNotFoundError` if it does not vote, and
+        :class:`UnsupportedVersionError` if ``kraft.version`` is 0.
+        """
+        self._thread.call(
+            self._core.cluster.remove_raft_voter(
+                voter_id, directory_id, cluster_id=cluster_id, timeout=timeout
+            )
+        )
 
     def unregister_broker(self, broker_id: int, *, timeout: float | None = None) -> None:
         """Let the cluster forget a broker that has stopped for good.
@@ -203,18 +195,13 @@ class ClusterAdmin:
         """
         self._thread.call(self._core.cluster.unregister_broker(broker_id, timeout=timeout))
 
-    def list_config_resources(
-        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
-    ) -> list[ConfigResource]:
-        """Return what has, or may have, settings of its own: of these types, by default of all.
-
-        Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
-        """
-        return self._thread.call(self._core.cluster.list_config_resources(types, timeout=timeout))
-
-    def describe_features(self, *, timeout: float | None = None) -> FeatureMetadata:
+    def describe_features(
+        self, *, broker_id: int | None = None, timeout: float | None = None
+    ) -> FeatureMetadata:
         """Return the features that a broker supports, and the levels of the cluster (KIP-584)."""
-        return self._thread.call(self._core.cluster.describe_features(timeout=timeout))
+        return self._thread.call(
+            self._core.cluster.describe_features(broker_id=broker_id, timeout=timeout)
+        )
 
     def update_features(
         self,
@@ -227,5 +214,24 @@ class ClusterAdmin:
         self._thread.call(
             self._core.cluster.update_features(
                 updates, validate_only=validate_only, timeout=timeout
+            )
+        )
+
+    def list_config_resources(
+        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """Return what has, or may have, settings of its own: of these types, by default of all.
+
+        Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
+        """
+        return self._thread.call(self._core.cluster.list_config_resources(types, timeout=timeout))
+
+    def list_client_metrics_resources(
+        self, *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """Return the subscriptions to client metrics; short for :meth:`list_config_resources`."""
+        return self._thread.call(
+            self._core.cluster.list_config_resources(
+                [ConfigResourceType.CLIENT_METRICS], timeout=timeout
             )
         )

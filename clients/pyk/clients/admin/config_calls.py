@@ -24,13 +24,16 @@ class ConfigCalls:
         resources: Iterable[ConfigResource],
         *,
         documentation: bool,
+        synonyms: bool,
         timeout: float | None,
     ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
         asked = checked_resources(resources)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[ConfigResource]) -> Any:
-            request = configs.describe_configs_request(some, documentation=documentation)
+            request = configs.describe_configs_request(
+                some, documentation=documentation, synonyms=synonyms
+            )
             return configs.described_configs(await self._calls.send(node_id, request, deadline))
 
         return await self._calls.settle(asked, _to_owners(self._calls.client, asked), ask, deadline)

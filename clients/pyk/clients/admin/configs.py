@@ -92,6 +92,35 @@ class ConfigResource:
         return int(self.name) if is_of_one_broker and self.name.isdigit() else None
 
 
+class ConfigType(enum.IntEnum):
+    """What the value of a setting is."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+    @classmethod
+    def _missing_(cls, value: object) -> ConfigType:
+        return cls.UNKNOWN
+
+
+@attrs.frozen
+class ConfigSynonym:
+    """A place where the value of a setting could come from."""
+
+    name: str
+    value: str | None = attrs.field(repr=False)
+    """None for a secret."""
+    source: ConfigSource
+
+
 @attrs.frozen
 class ConfigEntry:
     """One setting and where its value comes from."""
@@ -104,6 +133,10 @@ class ConfigEntry:
     is_read_only: bool
     is_sensitive: bool
     documentation: str | None = attrs.field(default=None, repr=False)
+    type: ConfigType = ConfigType.UNKNOWN
+    """Unknown where the broker is too old to say."""
+    synonyms: tuple[ConfigSynonym, ...] = attrs.field(default=(), repr=False)
+    """Where the value could come from, the first one wins; empty if they were not asked for."""
 
 
 @attrs.frozen
@@ -116,7 +149,7 @@ class AlterConfig:
 
 
 def describe_configs_request(
-    resources: Iterable[ConfigResource], *, documentation: bool
+    resources: Iterable[ConfigResource], *, documentation: bool, synonyms: bool
 ) -> DescribeConfigsRequest:
     return DescribeConfigsRequest(
         resources=[
@@ -126,6 +159,7 @@ def describe_configs_request(
             for resource in resources
         ],
         include_documentation=documentation,
+        include_synonyms=synonyms,
     )
 
 
@@ -155,6 +189,10 @@ def _entry(entry: DescribeConfigsResourceResult) -> ConfigEntry:
         is_read_only=entry.read_only,
         is_sensitive=entry.is_sensitive,
         documentation=entry.documentation,
+        type=ConfigType(entry.config_type),
+        synonyms=tuple(
+            ConfigSynonym(one.name, one.value, ConfigSource(one.source)) for one in entry.synonyms
+        ),
     )
 
 

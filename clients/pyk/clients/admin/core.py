@@ -6,15 +6,16 @@ from typing import Unpack
 
 from pyk.clients.admin.acl_calls import AclCalls
 from pyk.clients.admin.calls import Calls
-from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.cluster_calls import ClusterCalls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
+from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
 from pyk.clients.admin.helper_calls import HelperCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.quota_calls import QuotaCalls
 from pyk.clients.admin.replica_calls import ReplicaCalls
 from pyk.clients.admin.share_group_calls import ShareGroupCalls
+from pyk.clients.admin.streams_group_calls import StreamsGroupCalls
 from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.admin.transaction_calls import TransactionCalls
@@ -23,7 +24,6 @@ from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.environment import ClientEnvironment
-from pyk.clients.engine.metadata import MetadataUpdate
 
 CLOSE_SECONDS = 5.0
 
@@ -38,7 +38,9 @@ class AdminCore:
         self.topics = TopicCalls(self._calls)
         self.configs = ConfigCalls(self._calls)
         self.offsets = OffsetCalls(self._calls)
-        self.groups = GroupCalls(self._calls, self.offsets)
+        self.groups = GroupCalls(self._calls)
+        self.group_offsets = GroupOffsetCalls(self._calls, self.offsets)
+        self.streams_groups = StreamsGroupCalls(self._calls)
         self.share_groups = ShareGroupCalls(self._calls, self.groups)
         self.transactions = TransactionCalls(self._calls)
         self.acls = AclCalls(self._calls)
@@ -47,7 +49,7 @@ class AdminCore:
         self.quotas = QuotaCalls(self._calls)
         self.replicas = ReplicaCalls(self._calls)
         self.cluster = ClusterCalls(self._calls)
-        self.helpers = HelperCalls(self._calls, self.configs, self.groups, self.offsets)
+        self.helpers = HelperCalls(self._calls, self.configs, self.group_offsets, self.offsets)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""
@@ -57,8 +59,3 @@ class AdminCore:
         """End all connections, within ``timeout`` seconds."""
         seconds = checked_timeout(timeout)
         await self.client.close(CLOSE_SECONDS if seconds is None else seconds)
-
-    async def describe_cluster(self, timeout: float | None) -> ClusterDescription:
-        answer = MetadataUpdate.of(await self._calls.metadata((), timeout))
-        nodes = sorted(answer.nodes.values(), key=lambda node: node.node_id)
-        return ClusterDescription(answer.cluster_id, answer.controller_id, tuple(nodes))

@@ -7,8 +7,10 @@ from typing import Any
 
 import attrs
 
+from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.errors import GroupIdNotFoundError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.acls import AclOperation
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages import consumer_group_describe
@@ -20,13 +22,15 @@ from pyk.protocol.messages.describe_groups import (
     DescribedGroupMember,
     DescribeGroupsResponse,
 )
-from pyk.protocol.messages.list_groups import ListedGroup
+from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest
 from pyk.protocol.persisted import decode_versioned
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
 """The protocol type of groups of consumers, and the type of those that follow KIP-848."""
+TYPES_OF_CONSUMERS = (CLASSIC, CONSUMER)
 DEAD = "Dead"
+FIRST_VERSION_WITH_TYPES = 5
 
 
 @attrs.frozen
@@ -68,6 +72,29 @@ class ConsumerGroupDescription:
     members: tuple[MemberDescription, ...]
     group_type: str
     """``classic``, or ``consumer`` for a group that follows KIP-848."""
+    authorized_operations: frozenset[AclOperation] | None = None
+    """None if they were not asked for."""
+
+
+@attrs.frozen
+class ClassicGroupDescription:
+    """A group of the type ``classic``, of consumers or of others such as Kafka Connect."""
+
+    group_id: str
+    state: str
+    protocol_type: str
+    """``consumer``, ``connect`` …; empty for a group that only has offsets."""
+    protocol: str
+    """What the members have agreed on, the assignor of consumers; empty before they have."""
+    coordinator_id: int
+    members: tuple[MemberDescription, ...]
+    authorized_operations: frozenset[AclOperation] | None = None
+    """None if they were not asked for."""
+
+    @property
+    def is_simple(self) -> bool:
+        """Return whether the group only has offsets, and never had members."""
+        return not self.protocol_type
 
 
 @attrs.frozen
@@ -84,6 +111,16 @@ class PartitionLag:
         if self.committed_offset is None:
             return None
         return max(0, self.end_offset - self.committed_offset)
+
+
+def list_request(states: list[str], types: list[str], version: int) -> ListGroupsRequest:
+    """Return the request for groups in these states and of these types, if any are given.
+
+    Brokers before 3.8 cannot select types: they have groups of the type ``classic`` alone.
+    """
+    if version < FIRST_VERSION_WITH_TYPES and CLASSIC in map(str.lower, types):
+        types = []
+    return ListGroupsRequest(states_filter=states, types_filter=types)
 
 
 def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[GroupListing]:
@@ -120,6 +157,24 @@ def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescr
         coordinator_id=coordinator_id,
         members=tuple(_member(member, group.protocol_type) for member in group.members),
         group_type=CLASSIC,
+        authorized_operations=authorized_operations(group.authorized_operations),
+    )
+
+
+def classic_group(
+    found: ConsumerGroupDescription | KafkaError,
+) -> ClassicGroupDescription | KafkaError:
+    """Return a group as one of the type ``classic``."""
+    if isinstance(found, KafkaError):
+        return found
+    return ClassicGroupDescription(
+        group_id=found.group_id,
+        state=found.state,
+        protocol_type=found.protocol_type,
+        protocol=found.partition_assignor,
+        coordinator_id=found.coordinator_id,
+        members=found.members,
+        authorized_operations=found.authorized_operations,
     )
 
 
@@ -187,6 +242,7 @@ def _described_consumer_group(
             for member in group.members
         ),
         group_type=CONSUMER,
+        authorized_operations=authorized_operations(group.authorized_operations),
     )
 
 

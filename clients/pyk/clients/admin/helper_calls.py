@@ -8,7 +8,7 @@ from pyk.clients.admin.arguments import checked_name, checked_partitions
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.configs import AlterConfig, ConfigResource, ConfigSource
-from pyk.clients.admin.group_calls import GroupCalls
+from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.offset_resets import (
     OffsetReset,
@@ -25,7 +25,7 @@ class HelperCalls:
     """Carries out the helpers; :class:`AsyncHelperAdmin` documents them."""
 
     def __init__(
-        self, calls: Calls, configs: ConfigCalls, groups: GroupCalls, offsets: OffsetCalls
+        self, calls: Calls, configs: ConfigCalls, groups: GroupOffsetCalls, offsets: OffsetCalls
     ) -> None:
         self._calls = calls
         self._configs = configs
@@ -44,7 +44,7 @@ class HelperCalls:
         to = checked_reset(to)
         chosen = None if partitions is None else checked_partitions(partitions)
         deadline = await self._calls.begin(timeout)
-        before = await self._groups.list_consumer_group_offsets(
+        before = await self._groups.of_group(
             group_id, None, require_stable=False, timeout=self._calls.remaining(deadline)
         )
         given: Mapping[TopicPartition, int] = to if isinstance(to, Mapping) else {}
@@ -87,7 +87,10 @@ class HelperCalls:
         of_target = ConfigResource.topic(checked_name(target, "a topic"))
         deadline = await self._calls.begin(timeout)
         described = await self._configs.describe_configs(
-            [of_source], documentation=False, timeout=self._calls.remaining(deadline)
+            [of_source],
+            documentation=False,
+            synonyms=False,
+            timeout=self._calls.remaining(deadline),
         )
         own = {
             name: entry.value

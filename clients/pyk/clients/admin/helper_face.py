@@ -1,19 +1,30 @@
-"""The methods of the admin clients that Kafka's Admin does not have."""
+"""The methods of the admin clients about what Kafka's Admin does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pyk.clients.admin.core import AdminCore
+from pyk.clients.admin.groups import PartitionLag
 from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncHelperAdmin:
-    """The part of :class:`AsyncAdmin` that is made of its other calls."""
+    """The part of :class:`AsyncAdmin` that is about what Kafka's Admin does not have."""
 
     _core: AdminCore
+
+    async def lag(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, PartitionLag]:
+        """Return the lag of a group, in these partitions or in all that it committed."""
+        return await self._core.group_offsets.lag(group_id, partitions, timeout=timeout)
 
     async def reset_offsets(
         self,
@@ -46,10 +57,22 @@ class AsyncHelperAdmin:
 
 
 class HelperAdmin:
-    """The part of :class:`Admin` that is made of its other calls."""
+    """The part of :class:`Admin` that is about what Kafka's Admin does not have."""
 
     _core: AdminCore
     _thread: LoopThread
+
+    def lag(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, PartitionLag]:
+        """Return the lag of a group, in these partitions or in all that it committed."""
+        return self._thread.call(
+            self._core.group_offsets.lag(group_id, partitions, timeout=timeout)
+        )
 
     def reset_offsets(
         self,

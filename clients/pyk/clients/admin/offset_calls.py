@@ -30,13 +30,17 @@ class OffsetCalls:
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, partitions: Sequence[TopicPartition]) -> Any:
+            some = {partition: times[partition] for partition in partitions}
             request = offsets.list_offsets_request(
-                {partition: times[partition] for partition in partitions},
+                some,
                 read_committed=read_committed,
                 timeout_ms=self._calls.remaining_ms(deadline),
             )
             response = await self._calls.send(
-                node_id, request, deadline, min_version=offsets.FIRST_LIST_VERSION
+                node_id,
+                request,
+                deadline,
+                min_version=offsets.first_list_version(some.values()),
             )
             return offsets.listed_offsets(response)
 

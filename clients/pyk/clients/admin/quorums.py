@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from uuid import UUID
 
 import attrs
 
@@ -11,6 +12,7 @@ from pyk.clients.admin.replica_places import by_topic
 from pyk.clients.errors import ElectionNotNeededError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -45,6 +47,8 @@ class QuorumReplica:
     last_fetch_timestamp: int | None
     """In ms since 1970; None if the leader does not know."""
     last_caught_up_timestamp: int | None
+    directory_id: UUID | None = None
+    """Which of its disks a voter votes with; known since Kafka 3.9 (KIP-853)."""
 
 
 @attrs.frozen
@@ -91,7 +95,14 @@ def _replica(state: ReplicaState) -> QuorumReplica:
         None if timestamp < 0 else timestamp
         for timestamp in (state.last_fetch_timestamp, state.last_caught_up_timestamp)
     )
-    return QuorumReplica(state.replica_id, state.log_end_offset, fetched, caught_up)
+    directory_id = state.replica_directory_id
+    return QuorumReplica(
+        replica_id=state.replica_id,
+        log_end_offset=state.log_end_offset,
+        last_fetch_timestamp=fetched,
+        last_caught_up_timestamp=caught_up,
+        directory_id=None if directory_id == ZERO_UUID else directory_id,
+    )
 
 
 def election_request(

@@ -16,6 +16,7 @@ from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
     LeaderNotAvailableError,
+    ThrottlingQuotaExceededError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
     error_for,
@@ -64,8 +65,9 @@ class Route(Protocol):
 class ToAnyNode:
     """To the node that is the best choice at the moment."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, retries_after_throttling: bool = True) -> None:
         self._client = client
+        self._retries_after_throttling = retries_after_throttling
 
     def using(self, items: Sequence[Any]) -> AbstractContextManager[None]:
         return contextlib.nullcontext()
@@ -74,6 +76,8 @@ class ToAnyNode:
         return Placement({self._client.any_node(): list(items)})
 
     def may_pass(self, error: KafkaError) -> bool:
+        if isinstance(error, ThrottlingQuotaExceededError) and not self._retries_after_throttling:
+            return False
         # Retriable for producers, which may write before the topic exists; not for a call about it.
         return error.retriable and not _is_unknown_topic(error)
 

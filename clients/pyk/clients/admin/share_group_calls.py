@@ -34,13 +34,15 @@ class ShareGroupCalls:
         self._group_calls = group_calls
 
     async def describe_share_groups(
-        self, group_ids: Iterable[str], *, timeout: float | None
+        self, group_ids: Iterable[str], *, authorized_operations: bool, timeout: float | None
     ) -> dict[str, ShareGroupDescription]:
         group_ids = checked_names(group_ids, "a group id")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
-            request = ShareGroupDescribeRequest(group_ids=list(some))
+            request = ShareGroupDescribeRequest(
+                group_ids=list(some), include_authorized_operations=authorized_operations
+            )
             response = await self._calls.send(node_id, request, deadline)
             return share_groups.described_share_groups(response, node_id)
 

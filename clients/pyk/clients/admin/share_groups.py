@@ -7,8 +7,10 @@ from typing import Any
 
 import attrs
 
+from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.acls import AclOperation
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import (
@@ -43,6 +45,8 @@ class ShareGroupDescription:
     """The group epoch for which the assignment was made."""
     coordinator_id: int
     members: tuple[ShareMemberDescription, ...]
+    authorized_operations: frozenset[AclOperation] | None = None
+    """None if they were not asked for."""
 
 
 @attrs.frozen
@@ -91,6 +95,7 @@ def _described(group: DescribedGroup, coordinator_id: int) -> ShareGroupDescript
             )
             for member in group.members
         ),
+        authorized_operations=authorized_operations(group.authorized_operations),
     )
 
 

@@ -1,8 +1,8 @@
-"""Topics as the admin client creates, lists and describes them. Pure."""
+"""Topics as the admin client creates, grows and deletes them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 import attrs
@@ -12,6 +12,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
@@ -29,7 +30,6 @@ from pyk.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from pyk.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 FIRST_VERSION_OF_TOPIC_STATES = 6
 
@@ -63,6 +63,19 @@ class NewTopic:
 
 
 @attrs.frozen
+class NewPartitions:
+    """The number of partitions that a topic is raised to."""
+
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None
+    """The brokers of each new partition, the preferred leader first, to assign them by hand."""
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, int):
+            raise TypeError(f"count of NewPartitions must be an int, not {self.count!r}")
+
+
+@attrs.frozen
 class CreatedTopic:
     """A topic that was created, or would be."""
 
@@ -72,38 +85,6 @@ class CreatedTopic:
     """None where the broker is too old to say, like the next two."""
     replication_factor: int | None
     configs: Mapping[str, str | None]
-
-
-@attrs.frozen
-class TopicListing:
-    """A topic in a list."""
-
-    name: str
-    topic_id: UUID | None
-    is_internal: bool
-    partition_count: int
-
-
-@attrs.frozen
-class PartitionDescription:
-    """The leader and the replicas of a partition, as node ids."""
-
-    partition: int
-    leader_id: int | None
-    leader_epoch: int | None
-    replicas: tuple[int, ...]
-    in_sync_replicas: tuple[int, ...]
-    offline_replicas: tuple[int, ...]
-
-
-@attrs.frozen
-class TopicDescription:
-    """A topic with its partitions, in their order."""
-
-    name: str
-    topic_id: UUID | None
-    is_internal: bool
-    partitions: tuple[PartitionDescription, ...]
 
 
 def by_name(new_topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
@@ -158,7 +139,7 @@ def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
         )
     return CreatedTopic(
         name=topic.name,
-        topic_id=_known(topic.topic_id),
+        topic_id=known_id(topic.topic_id),
         partitions=topic.num_partitions if topic.num_partitions >= 0 else None,
         replication_factor=topic.replication_factor if topic.replication_factor >= 0 else None,
         configs={config.name: config.value for config in topic.configs or ()},
@@ -166,34 +147,51 @@ def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
 
 
 def delete_topics_request(
-    names: Iterable[str], timeout_ms: int, version: int
+    topics: Iterable[str | UUID], timeout_ms: int, version: int
 ) -> DeleteTopicsRequest:
+    """Return the request that deletes topics, all of them by name or all by id."""
     if version < FIRST_VERSION_OF_TOPIC_STATES:
-        return DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
-    states = [DeleteTopicState(name=name) for name in names]
+        names = [one for one in topics if isinstance(one, str)]
+        return DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms)
+    states = [
+        DeleteTopicState(topic_id=one) if isinstance(one, UUID) else DeleteTopicState(name=one)
+        for one in topics
+    ]
     return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
 
 
-def deleted_topics(response: DeleteTopicsResponse) -> dict[str, KafkaError | None]:
-    """Return the outcome of each topic by name."""
+def deleted_topics(
+    response: DeleteTopicsResponse, *, by_id: bool
+) -> dict[str | UUID, KafkaError | None]:
+    """Return the outcome of each topic by name, or by id."""
     return {
-        topic.name: _outcome(response.api_key, topic.error_code, topic.error_message, topic.name)
+        topic.topic_id if by_id else topic.name or "": _outcome(
+            response.api_key,
+            topic.error_code,
+            topic.error_message,
+            str(topic.topic_id) if topic.name is None else topic.name,
+        )
         for topic in response.responses
-        if topic.name is not None
     }
 
 
 def create_partitions_request(
-    counts: Mapping[str, int], timeout_ms: int, *, validate_only: bool
+    counts: Mapping[str, NewPartitions], timeout_ms: int, *, validate_only: bool
 ) -> CreatePartitionsRequest:
     return CreatePartitionsRequest(
         topics=[
-            CreatePartitionsTopic(name=name, count=count, assignments=None)
-            for name, count in counts.items()
+            CreatePartitionsTopic(name=name, count=new.count, assignments=_assigned(new))
+            for name, new in counts.items()
         ],
         timeout_ms=timeout_ms,
         validate_only=validate_only,
     )
+
+
+def _assigned(new: NewPartitions) -> list[CreatePartitionsAssignment] | None:
+    if new.assignments is None:
+        return None
+    return [CreatePartitionsAssignment(broker_ids=list(brokers)) for brokers in new.assignments]
 
 
 def created_partitions(response: CreatePartitionsResponse) -> dict[str, KafkaError | None]:
@@ -204,45 +202,8 @@ def created_partitions(response: CreatePartitionsResponse) -> dict[str, KafkaErr
     }
 
 
-def topic_listings(response: MetadataResponse, *, internal: bool) -> dict[str, TopicListing]:
-    """Return all topics by name, Kafka's own only if they are asked for."""
-    return {
-        topic.name: TopicListing(
-            topic.name, _known(topic.topic_id), topic.is_internal, len(topic.partitions)
-        )
-        for topic in response.topics
-        if topic.name is not None and (internal or not topic.is_internal)
-    }
-
-
-def topic_descriptions(response: MetadataResponse) -> dict[str, TopicDescription | KafkaError]:
-    """Return the description of each topic by name, or its error."""
-    return {topic.name: _described(topic) for topic in response.topics if topic.name is not None}
-
-
-def _described(topic: MetadataResponseTopic) -> TopicDescription | KafkaError:
-    if topic.error_code != ErrorCode.NONE:
-        return error_for(topic.error_code, topic=topic.name, api_key=ApiKey.METADATA)
-    partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
-    return TopicDescription(
-        name=topic.name or "",
-        topic_id=_known(topic.topic_id),
-        is_internal=topic.is_internal,
-        partitions=tuple(
-            PartitionDescription(
-                partition=partition.partition_index,
-                leader_id=partition.leader_id if partition.leader_id >= 0 else None,
-                leader_epoch=partition.leader_epoch if partition.leader_epoch >= 0 else None,
-                replicas=tuple(partition.replica_nodes),
-                in_sync_replicas=tuple(partition.isr_nodes),
-                offline_replicas=tuple(partition.offline_replicas),
-            )
-            for partition in partitions
-        ),
-    )
-
-
-def _known(topic_id: UUID) -> UUID | None:
+def known_id(topic_id: UUID) -> UUID | None:
+    """Return the id of a topic, None where the broker is too old to have any."""
     return None if topic_id == ZERO_UUID else topic_id
 
 

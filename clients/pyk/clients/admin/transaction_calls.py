@@ -8,6 +8,7 @@ from typing import Any
 from pyk.clients.admin import transactions
 from pyk.clients.admin.arguments import (
     checked_abort_spec,
+    checked_name,
     checked_names,
     checked_node_id,
     checked_numbers,
@@ -155,6 +156,13 @@ class TransactionCalls:
             return found
 
         return await self._calls.settle(ids, self._to_coordinators(), ask, deadline)
+
+    async def force_terminate_transaction(
+        self, transactional_id: str, *, timeout: float | None
+    ) -> None:
+        await self.fence_producers(
+            [checked_name(transactional_id, "a transactional id")], timeout=timeout
+        )
 
     def _to_coordinators(self) -> ToCoordinators:
         return ToCoordinators(self._calls.client, kind=CoordinatorType.TRANSACTION)

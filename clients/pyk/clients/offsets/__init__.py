@@ -33,6 +33,7 @@ from pyk.clients.offsets.logs import (
     deleted_records,
     epoch_ends,
     epoch_ends_request,
+    first_list_version,
     list_offsets_request,
     listed_offsets,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "epoch_ends",
     "epoch_ends_request",
     "fetched_offsets",
+    "first_list_version",
     "list_offsets_request",
     "listed_offsets",
     "offset_commit_request",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -46,7 +46,22 @@ class OffsetSpec(enum.IntEnum):
     EARLIEST = -2
     """The offset of the oldest record that is still there."""
     MAX_TIMESTAMP = -3
-    """The offset of the record with the highest timestamp."""
+    """The offset of the record with the highest timestamp; brokers since 3.0."""
+    EARLIEST_LOCAL = -4
+    """The offset of the oldest record on the disk of the leader (KIP-405); brokers since 3.4."""
+    LATEST_TIERED = -5
+    """The offset of the newest record in tiered storage; brokers since 3.9."""
+    EARLIEST_PENDING_UPLOAD = -6
+    """The offset of the oldest record that is yet to go to tiered storage; brokers since 4.2."""
+
+
+VERSIONS_OF_SPECS: Mapping[int, int] = {
+    OffsetSpec.MAX_TIMESTAMP: 7,
+    OffsetSpec.EARLIEST_LOCAL: 8,
+    OffsetSpec.LATEST_TIERED: 9,
+    OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
+}
+"""The first version of ListOffsets that knows each."""
 
 
 @attrs.frozen
@@ -98,6 +113,12 @@ def list_offsets_request(
         ],
         timeout_ms=timeout_ms,
     )
+
+
+def first_list_version(times: Iterable[OffsetSpec | int]) -> int:
+    """Return the first version of ListOffsets that knows all of these offsets."""
+    versions = (VERSIONS_OF_SPECS.get(int(one), FIRST_LIST_VERSION) for one in times)
+    return max(versions, default=FIRST_LIST_VERSION)
 
 
 def listed_offsets(

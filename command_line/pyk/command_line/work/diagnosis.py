@@ -204,7 +204,7 @@ class Diagnosis:
     async def _group(self, admin: AsyncAdmin, group_id: str) -> None:
         try:
             described = (await admin.describe_consumer_groups([group_id]))[group_id]
-            lags = await admin.consumer_group_lag(group_id)
+            lags = await admin.lag(group_id)
         except KafkaError as error:
             if not await self._share_group(admin, group_id):
                 self._tell(group_findings(group_id, error, {}))

@@ -160,7 +160,7 @@ def _show_lag_of(
             print_share_lags, client.list_share_group_offsets(group.group_id, partitions)
         )
     else:
-        show = partial(_print_lags, client.consumer_group_lag(group.group_id, partitions))
+        show = partial(_print_lags, client.lag(group.group_id, partitions))
     if clears and is_terminal() and not wants_json():
         click.clear()
     show()

@@ -257,7 +257,7 @@ async def test_lag_counts_the_offsets_that_are_not_committed() -> None:
         cluster.on(OffsetFetchRequest, fetched("orders", 0, 7))
         cluster.on(ListOffsetsRequest, ListOffsetsResponse(topics=[listed("orders", 0, 12)]))
 
-        lag = await admin.consumer_group_lag("g")
+        lag = await admin.lag("g")
 
         assert lag[ORDERS].committed_offset == 7
         assert lag[ORDERS].end_offset == 12
