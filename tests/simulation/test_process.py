@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -267,3 +269,28 @@ async def test_handlers_that_never_wait_need_few_tasks():
             await call
 
         assert max(counts) < 40
+
+
+@virtual_time
+async def test_tasks_that_have_ended_leave_no_work_for_the_garbage_collector():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 20)
+        tasks: list[weakref.ref[object]] = []
+
+        async def handle(record: Any) -> None:
+            tasks.append(weakref.ref(asyncio.current_task()))
+            await asyncio.sleep(1)
+
+        async with make_consumer(cluster, topics=["orders"], group_id="g") as consumer:
+            gc.disable()
+            try:
+                running = asyncio.create_task(consumer.process(handle, ordering="none"))
+                await eventually(lambda: len(tasks) == 20)
+                consumer.wakeup()
+                await running
+                del running
+
+                assert [task() for task in tasks] == [None] * 20
+            finally:
+                gc.enable()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, WakeupError
-from pyk.clients.processing.attempt import RUNNING, Attempt
+from pyk.clients.processing.attempt import RUNNING
 from pyk.clients.processing.calls import note_origin, overdue
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
@@ -36,6 +36,8 @@ TURN = 64
 GROWTH = 2
 # How many workers wait for jobs, at most: a task that is woken costs less than a new one.
 MAX_IDLE = 1_000
+# What a handler that is a plain function may return; everything else is awaited.
+AT_ONCE = (type(None), ProducerRecord, list, tuple)
 
 
 async def process_in_tasks(
@@ -59,8 +61,7 @@ class TaskRunner:
         self._consumer = consumer
         self._core = consumer._core
         self._options = options
-        self._is_simple = options.is_simple
-        self._now = consumer._core.client.clock.now
+        self._only_calls = options.is_simple and options.deadline is None
         self._jobs = Jobs(options.ordering, options.concurrency)
         self._session = session(self._core, self._jobs, self, contextlib.nullcontext(), options)
         self._workers: set[asyncio.Task[None]] = set()
@@ -162,11 +163,18 @@ class TaskRunner:
                 self._start_workers()
             job.worker = worker
             try:
-                wait = await self._attempt(job)
+                if self._only_calls:
+                    wait = None
+                    returned = self._call_handler(job)
+                    if not isinstance(returned, AT_ONCE):
+                        await returned
+                else:
+                    wait = await self._attempt(job)
             except Exception as error:
                 note_origin(error, job)
                 raise
             finally:
+                job.worker = None  # which would keep both alive: the worker remembers the job
                 job.partition.running.discard(job)
                 if job.partition.is_closing:
                     self._session.job_stopped()
@@ -189,17 +197,13 @@ class TaskRunner:
     async def _attempt(self, job: Job) -> float | None:
         """Call the handler once, if it is time; return the seconds until it has to be called again,
         None if the job is finished."""
-        RUNNING.set(Attempt(job, self._now, None))
-        if self._is_simple:
-            await self._call_handler(job)
-            return None
         recovery = self._session.recovery
         wait = recovery.seconds_until_due(job)
         if wait:
             return wait
         results = self._session.results
         try:
-            returned = await self._call_handler(job)
+            returned = await self._returned(job)
             if results is not None:
                 job.results = results_of(returned)
                 if not results.is_transactional:
@@ -210,26 +214,26 @@ class TaskRunner:
             return await recovery.recover(job, error)
         return None
 
-    async def _call_handler(self, job: Job) -> Any:
-        job.attempts += 1
-        record = self._session.record_of(job)
+    async def _returned(self, job: Job) -> Any:
+        """Return what the handler returns, within its deadline."""
         seconds = self._options.deadline
         if seconds is None:
-            return await self._returned(record)
+            returned = self._call_handler(job)
+            return returned if isinstance(returned, AT_ONCE) else await returned
         try:
             async with asyncio.timeout(seconds) as scope:
-                return await self._returned(record)
+                returned = self._call_handler(job)
+                return returned if isinstance(returned, AT_ONCE) else await returned
         except TimeoutError as error:
             if scope.expired():
                 raise overdue(seconds) from error
             raise
 
-    async def _returned(self, record: Any) -> Any:
-        """Return what the handler returns; it may be a plain function."""
-        returned = self._options.handler(record)
-        if returned is None or isinstance(returned, ProducerRecord | list | tuple):
-            return returned
-        return await returned
+    def _call_handler(self, job: Job) -> Any:
+        """Call the handler; return what it returns: a coroutine, unless it is a plain function."""
+        RUNNING.set(job)
+        job.attempts += 1
+        return self._options.handler(self._session.record_of(job))
 
     def cancel(self, jobs: Collection[Job]) -> None:
         """Cancel the tasks in which jobs run."""

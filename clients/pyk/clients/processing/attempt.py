@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import ContextVar
 
 from pyk.clients.errors import StateError
@@ -12,12 +11,11 @@ from pyk.clients.processing.jobs import Job
 class Attempt:
     """One call of a handler. Any thread may ask it."""
 
-    __slots__ = ("_deadline", "_job", "_now")
+    __slots__ = ("_is_overdue", "_job")
 
-    def __init__(self, job: Job, now: Callable[[], float], seconds: float | None) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
-        self._now = now
-        self._deadline = None if seconds is None else now() + seconds
+        self._is_overdue = job.is_overdue
 
     @property
     def number(self) -> int:
@@ -31,13 +29,14 @@ class Attempt:
         That is so once the deadline is over or the group has taken the partition away, and while
         the consumer ends.
         """
-        if self._deadline is not None and self._now() > self._deadline:
+        if self._is_overdue is not None and self._is_overdue():
             return True
         partition = self._job.partition
         return partition.is_cancelled or partition.assignment.is_lost
 
 
-RUNNING: ContextVar[Attempt] = ContextVar("the call of a handler that runs here")
+# The job, not its attempt: few handlers ask, and this is set for each record.
+RUNNING: ContextVar[Job] = ContextVar("the job whose handler runs here")
 
 
 def current_attempt() -> Attempt:
@@ -45,7 +44,7 @@ def current_attempt() -> Attempt:
 
     Raises :class:`StateError` anywhere else.
     """
-    attempt = RUNNING.get(None)
-    if attempt is None:
+    job = RUNNING.get(None)
+    if job is None:
         raise StateError("current_attempt() is for handlers of process(): nothing is handled here")
-    return attempt
+    return Attempt(job)

@@ -1,6 +1,8 @@
-"""Describe calls of handlers that failed. Pure."""
+"""When calls of handlers are overdue, and how those that failed are described. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from pyk.clients.errors import KafkaTimeoutError
 from pyk.clients.processing.jobs import Job
@@ -9,6 +11,14 @@ from pyk.clients.processing.jobs import Job
 def overdue(seconds: float) -> KafkaTimeoutError:
     """Return the error for a handler that took longer than it may."""
     return KafkaTimeoutError(f"the handler took longer than its deadline of {seconds:g} s")
+
+
+def overdue_after(seconds: float | None, now: Callable[[], float]) -> Callable[[], bool] | None:
+    """Return what tells whether a call that begins now is overdue, None if it has no deadline."""
+    if seconds is None:
+        return None
+    deadline = now() + seconds
+    return lambda: now() > deadline
 
 
 def note_origin(error: BaseException, job: Job) -> None:

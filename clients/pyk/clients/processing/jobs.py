@@ -18,7 +18,7 @@ too. So the first one that is kept is the first offset that must not be committe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -50,6 +50,7 @@ class Job:
         "attempts",
         "is_finished",
         "is_moved",
+        "is_overdue",
         "lane",
         "mates",
         "offset",
@@ -70,7 +71,9 @@ class Job:
         self.attempts = 0
         """How often the handler was called."""
         self.worker: Any = None
-        """The task that runs it."""
+        """The task that runs it, as long as it runs."""
+        self.is_overdue: Callable[[], bool] | None = None
+        """Tells whether the call has taken longer than it may, where nothing cancels it then."""
         self.is_finished = False
         self.results: Sequence[ProducerRecord] = ()
         """What is written before it is finished."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, StateError, WakeupError
-from pyk.clients.processing.attempt import RUNNING, Attempt
-from pyk.clients.processing.calls import note_origin
+from pyk.clients.processing.attempt import RUNNING
+from pyk.clients.processing.calls import note_origin, overdue_after
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
@@ -160,7 +160,8 @@ class ThreadRunner:
         if wait:
             return wait
         job.attempts += 1
-        RUNNING.set(Attempt(job, self._core.client.clock.now, self._options.deadline))
+        job.is_overdue = overdue_after(self._options.deadline, self._core.client.clock.now)
+        RUNNING.set(job)
         try:
             returned = self._options.handler(self._session.record_of(job))
             self._take(job, returned)
