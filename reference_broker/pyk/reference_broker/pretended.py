@@ -9,12 +9,17 @@ from typing import Any
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.versions import VersionRange
 
+from .controller.features import METADATA_VERSION
 from .releases import RELEASES, versions_of
 
 Served = Mapping[ApiKey, VersionRange]
 
-_FEATURES_SINCE = {"metadata.version": "3.3", "group.version": "4.0", "transaction.version": "4.0"}
+_FEATURES_SINCE = {METADATA_VERSION: "3.3", "group.version": "4.0", "transaction.version": "4.0"}
 _FIRST_RELEASE_WITH_SHARE_GROUPS = "4.2"
+_METADATA_LEVELS = {"3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21}
+"""The highest ``metadata.version`` of releases that have a lower one than this broker."""
+_LOWEST_METADATA_LEVEL = 1
+"""Of the same releases; 4.0 dropped the levels below 7."""
 
 
 @cache
@@ -43,7 +48,19 @@ def advertised_as(release: str, response: Any) -> Any:
     response.finalized_features = [
         each for each in response.finalized_features if _has_feature(release, each.name)
     ]
+    level = _METADATA_LEVELS.get(release)
+    if level is not None:
+        _limit_metadata_level(response, level)
     return response
+
+
+def _limit_metadata_level(response: Any, level: int) -> None:
+    for supported in response.supported_features:
+        if supported.name == METADATA_VERSION:
+            supported.min_version, supported.max_version = _LOWEST_METADATA_LEVEL, level
+    for finalized in response.finalized_features:
+        if finalized.name == METADATA_VERSION:
+            finalized.min_version_level = finalized.max_version_level = level
 
 
 def _has_feature(release: str, name: str) -> bool:

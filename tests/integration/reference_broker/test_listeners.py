@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from pyk.clients import AsyncConsumer, AsyncProducer
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_cluster import DescribeClusterRequest
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.reference_broker import AsyncCluster
+from pyk.runtime.network import Address, SystemNetwork
 from support.raw_client import RawClient
 
 CONFIG = {
@@ -83,3 +87,40 @@ async def test_brokers_take_the_place_of_clients_where_all_connections_are_used(
             assert (await second.ask(MetadataRequest())).brokers
 
         assert await first.is_cut_off()
+
+
+async def test_clients_of_two_networks_work_each_at_its_own_address() -> None:
+    networks = {
+        "listeners": "HOST://127.0.0.1:0,CONTAINERS://127.0.0.2:0",
+        "listener.security.protocol.map": "HOST:PLAINTEXT,CONTAINERS:PLAINTEXT",
+        "inter.broker.listener.name": "HOST",
+    }
+    async with AsyncCluster(config=networks) as cluster:
+        await cluster.create_topic("orders")
+        hosts = {"HOST": "127.0.0.1", "CONTAINERS": "127.0.0.2"}
+        for number, (listener, host) in enumerate(hosts.items()):
+            network = RecordedNetwork()
+            options = {**cluster.client_options(listener=listener), "network": network}
+            async with (
+                AsyncProducer(**options) as producer,
+                AsyncConsumer(
+                    **options, topics=["orders"], group_id="g", auto_offset_reset="earliest"
+                ) as consumer,
+            ):
+                await producer.send_and_wait("orders", b"%d" % number)
+                record = await anext(aiter(consumer))
+                await consumer.commit(record)
+
+            assert record.value == b"%d" % number
+            assert network.hosts == {host}
+
+
+class RecordedNetwork(SystemNetwork):
+    """The machine's network, which keeps the hosts that were connected to."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+
+    async def connect(self, factory: Any, address: Address, *arguments: Any) -> Any:
+        self.hosts.add(address.host)
+        return await super().connect(factory, address, *arguments)

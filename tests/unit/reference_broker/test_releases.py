@@ -3,7 +3,11 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
+from pyk.protocol.messages.api_versions import (
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from pyk.protocol.versions import VersionRange
 from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.pretended import advertised_as, served_as
@@ -58,3 +62,25 @@ def test_releases_have_the_features_of_their_time(release: str, names: list[str]
     response = advertised_as(release, ApiVersionsResponse(supported_features=features))
 
     assert [each.name for each in response.supported_features] == names
+
+
+@pytest.mark.parametrize(
+    ("release", "levels"),
+    [("3.3", (1, 7)), ("3.7", (1, 19)), ("3.9", (1, 21)), ("4.0", (7, 25)), ("4.3", (7, 25))],
+)
+def test_releases_have_the_metadata_levels_of_their_time(
+    release: str, levels: tuple[int, int]
+) -> None:
+    name = "metadata.version"
+    response = ApiVersionsResponse(
+        supported_features=[SupportedFeatureKey(name=name, min_version=7, max_version=25)],
+        finalized_features=[
+            FinalizedFeatureKey(name=name, min_version_level=25, max_version_level=25)
+        ],
+    )
+
+    advertised_as(release, response)
+
+    (supported,), (finalized,) = response.supported_features, response.finalized_features
+    assert (supported.min_version, supported.max_version) == levels
+    assert finalized.max_version_level == levels[1]
