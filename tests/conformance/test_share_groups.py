@@ -54,6 +54,7 @@ from pyk.protocol.messages.offset_fetch import (
 from pyk.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeRequest
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from pyk.reference_broker.storage.partition_metadata import encode_id
 from support.broker_requests import coordinator_of, join, produce
 from support.brokers import Kafka, make_topic_of_node_0
 from support.raw_client import RawClient, batch
@@ -267,6 +268,12 @@ async def test_requests_that_make_no_sense_are_refused(coordinator: Coordinator)
         assert error_of(answer) == (invalid, message)
 
 
+async def test_member_ids_are_no_longer_than_uuids(coordinator: Coordinator) -> None:
+    assert error_of(await coordinator.join("x" * 36)) == (E.NONE, None)
+    assert error_of(await coordinator.join("x" * 37)) == (E.INVALID_REQUEST, None)
+    assert error_of(await coordinator.beat("x" * 37, -1)) == (E.INVALID_REQUEST, None)
+
+
 async def test_unknown_groups_and_members_are_refused(coordinator: Coordinator) -> None:
     group = coordinator.group
     unknown = (E.GROUP_ID_NOT_FOUND, f"Share group {group} not found.")
@@ -463,6 +470,35 @@ async def test_offsets_are_described(coordinator: Coordinator) -> None:
     ] == [(0, -1, -1, E.NONE), (2, -1, -1, E.NONE)]
 
 
+async def test_partitions_are_described_once(coordinator: Coordinator) -> None:
+    await coordinator.alter(coordinator.topic, p0=2)
+    asked = [
+        DescribeShareGroupOffsetsRequestTopic(topic_name=coordinator.topic, partitions=partitions)
+        for partitions in ([0, 0], [1, 0])
+    ]
+    group = DescribeShareGroupOffsetsRequestGroup(group_id=coordinator.group, topics=asked)
+
+    request = DescribeShareGroupOffsetsRequest(groups=[group])
+    (found,) = (await coordinator.client.ask(request, 1)).groups
+
+    (topic,) = found.topics
+    assert sorted((each.partition_index, each.start_offset) for each in topic.partitions) == [
+        (0, 2),
+        (1, -1),
+    ]
+
+
+@pytest.mark.parametrize("partitions", [(), (-1,), (0, -1)])
+async def test_partitions_that_make_no_sense_are_not_described(
+    coordinator: Coordinator, partitions: tuple[int, ...]
+) -> None:
+    message = "The server experienced an unexpected error when processing the request."
+
+    found = await coordinator.offsets(coordinator.topic, *partitions)
+
+    assert (error_of(found), found.topics) == ((E.UNKNOWN_SERVER_ERROR, message), [])
+
+
 async def test_offsets_of_unknown_topics_and_groups_are_unknown(coordinator: Coordinator) -> None:
     (topic,) = (await coordinator.offsets("missing", 0)).topics
     assert (topic.topic_id, topic.partitions[0].start_offset) == (UUID(int=0), -1)
@@ -494,6 +530,51 @@ async def test_altering_offsets_makes_a_group(coordinator: Coordinator) -> None:
     assert await coordinator.starts() == [(0, 2, 3)]
     found = await coordinator.describe()
     assert (found.group_state, found.members) == ("Empty", [])
+
+
+async def test_topics_may_be_altered_several_times_in_one_request(
+    coordinator: Coordinator,
+) -> None:
+    topics = [
+        AlterShareGroupOffsetsRequestTopic(
+            topic_name=coordinator.topic,
+            partitions=[
+                AlterShareGroupOffsetsRequestPartition(partition_index=1, start_offset=offset)
+            ],
+        )
+        for offset in (1, 3)
+    ]
+    request = AlterShareGroupOffsetsRequest(group_id=coordinator.group, topics=topics)
+
+    (topic,) = (await coordinator.client.ask(request, 0)).responses
+
+    assert [(each.partition_index, *error_of(each)) for each in topic.partitions] == [
+        (1, E.NONE, None),
+        (1, E.NONE, None),
+    ]
+    assert await coordinator.starts() == [(1, 3, 2)]
+
+
+async def test_offsets_of_negative_partitions_are_not_altered(coordinator: Coordinator) -> None:
+    request = AlterShareGroupOffsetsRequest(
+        group_id=coordinator.group,
+        topics=[
+            AlterShareGroupOffsetsRequestTopic(
+                topic_name=coordinator.topic,
+                partitions=[
+                    AlterShareGroupOffsetsRequestPartition(partition_index=-1, start_offset=1)
+                ],
+            )
+        ],
+    )
+
+    answer = await coordinator.client.ask(request, 0)
+
+    message = (
+        "Initialize share group parameters has invalid partitionId - "
+        f"{coordinator.group} {encode_id(coordinator.topic_id)} -1"
+    )
+    assert (error_of(answer), answer.responses) == ((E.UNKNOWN_SERVER_ERROR, message), [])
 
 
 async def test_offsets_of_unknown_topics_are_not_altered(coordinator: Coordinator) -> None:

@@ -167,10 +167,12 @@ async def partition(kafka: Kafka, group: str) -> AsyncIterator[Partition]:
         yield Partition(client, group, topic, metadata.topic_id)
 
 
-async def initialize(client: RawClient, group: str, topic_id: UUID) -> None:
-    """Begin the state of a share partition at offset 0, as a group coordinator does."""
+async def initialize(
+    client: RawClient, group: str, topic_id: UUID, *, epoch: int = 1, start: int = 0
+) -> None:
+    """Begin the state of a share partition, as a group coordinator does."""
     key = str(SharePartitionKey(group, topic_id, 0))
-    state = NewState(partition=0, state_epoch=1, start_offset=0)
+    state = NewState(partition=0, state_epoch=epoch, start_offset=start)
     request = InitializeShareGroupStateRequest(
         group_id=group, topics=[InitializeStateData(topic_id=topic_id, partitions=[state])]
     )
@@ -472,6 +474,67 @@ async def test_closing_a_session_releases_its_records(partition: Partition) -> N
 
     assert told(closed) == [NOTHING_TOLD]
     assert await partition.first("b") == [(1, 4, 2)]
+
+
+async def test_only_partitions_with_acknowledgements_are_answered(partition: Partition) -> None:
+    await partition.append(5)
+    await partition.first()
+
+    assert told(await partition.acknowledge(1)) == []
+    unknown = await partition.acknowledge(2, topic_id=OTHER_TOPIC)
+    assert [one[0] for one in told(unknown)] == [E.UNKNOWN_TOPIC_ID]
+    unknown = await partition.acknowledge(3, number=7)
+    assert [one[0] for one in told(unknown)] == [E.UNKNOWN_TOPIC_OR_PARTITION]
+    assert told(await partition.acknowledge(-1)) == []
+
+
+async def test_the_final_acknowledgement_needs_no_epoch_and_no_partitions(
+    partition: Partition,
+) -> None:
+    await partition.append(5)
+    await partition.first()
+    await partition.acknowledge(1, (0, 1, [ACCEPT]))
+
+    assert (await partition.acknowledge(-1, topics=[])).error_code == E.NONE
+
+    again = await partition.acknowledge(-1, topics=[])
+    assert again.error_code == E.SHARE_SESSION_NOT_FOUND
+    assert await partition.first(member="b") == [(2, 4, 2)]
+
+
+async def test_a_state_that_began_again_is_loaded_again(partition: Partition) -> None:
+    await partition.append(5, 5)
+    await partition.first(max_records=1)
+    await initialize(partition.client, partition.group, partition.topic_id, epoch=2, start=7)
+
+    refused = await partition.acknowledge(1, (0, 4, [ACCEPT]))
+
+    message = (
+        "Error in write state RPC. The share coordinator rejected the request because the "
+        "share-group state epoch did not match."
+    )
+    assert told(refused) == [(E.NOT_LEADER_OR_FOLLOWER, message, 0, None)]
+    assert await partition.first(member="b") == [(7, 9, 1)]
+
+
+async def test_a_group_begins_at_the_first_record_of_a_duration(
+    kafka: Kafka, partition: Partition
+) -> None:
+    await configure(partition, share_auto_offset_reset="by_duration:PT1H")
+    await initialize(partition.client, partition.group, partition.topic_id, epoch=2, start=-1)
+    await partition.append(5)  # in the past
+    async with asyncio.timeout(20):
+        while code(await partition.fetch(0)) != E.OFFSET_NOT_AVAILABLE:
+            await asyncio.sleep(0.1)
+
+    producer: AsyncProducer[bytes, bytes] = AsyncProducer(kafka.bootstrap)
+    async with producer:
+        await producer.send_and_wait(partition.topic, b"now")
+
+    async with asyncio.timeout(20):
+        while (found := acquired(await partition.fetch(0))) == []:
+            await asyncio.sleep(0.1)
+    assert found == [(5, 5, 1)]
 
 
 async def test_the_final_fetch_carries_acknowledgements(partition: Partition) -> None:

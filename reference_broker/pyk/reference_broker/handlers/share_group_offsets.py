@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -38,6 +38,7 @@ from pyk.reference_broker.coordinator.share.share_partition import (
 )
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.storage.partition_metadata import encode_id
 from pyk.runtime.timers import Moment
 
 from .ask_group import ask_group, look_at_group
@@ -46,7 +47,7 @@ from .end_offsets import EndOffset, EndOffsetServices, end_offsets
 from .share_group_deletion import DeleteServices, delete_states_of
 from .share_groups import has_share_groups
 
-NO_GROUP = "The server experienced an unexpected error when processing the request."
+UNEXPECTED = "The server experienced an unexpected error when processing the request."
 NO_SUCH_API = "The version of API is not supported."
 NO_GROUP_ID = "The group id is invalid."
 UNKNOWN_TOPIC = "This server does not host this topic-partition."
@@ -94,11 +95,27 @@ def _describe(
         look_at_group(
             services, asked.group_id, lambda shard: _with_state(shard, asked.group_id)
         ).when_done(summarize)
-    elif asked.topics and not asked.group_id:
-        refuse(ErrorCode.UNKNOWN_SERVER_ERROR, NO_GROUP)  # as in Kafka
+    elif asked.topics and not (asked.group_id and _are_partitions(services, asked.topics)):
+        refuse(ErrorCode.UNKNOWN_SERVER_ERROR, UNEXPECTED)  # as in Kafka
     else:
-        summarize([(topic.topic_name, topic.partitions) for topic in asked.topics])
+        summarize(_by_topic(asked.topics))
     return described
+
+
+def _are_partitions(services: OffsetServices, topics: Iterable[Any]) -> bool:
+    """Return whether all known topics have partitions, and none of them a negative number."""
+    return all(
+        min(topic.partitions, default=-1) >= 0 or services.image.topic_id(topic.topic_name) is None
+        for topic in topics
+    )
+
+
+def _by_topic(topics: Iterable[Any]) -> list[tuple[str, list[int]]]:
+    """Return the partitions of each topic, which may be named several times."""
+    numbers: dict[str, dict[int, None]] = {}
+    for topic in topics:
+        numbers.setdefault(topic.topic_name, {}).update(dict.fromkeys(topic.partitions))
+    return [(name, list(each)) for name, each in numbers.items()]
 
 
 def _with_state(shard: GroupShard, group_id: str) -> list[tuple[str, list[int]]]:
@@ -176,10 +193,15 @@ def alter_share_group_offsets(
         return AlterShareGroupOffsetsResponse(
             error_code=ErrorCode.INVALID_GROUP_ID, error_message=NO_GROUP_ID
         )
-    offsets = {
-        topic.topic_name: {each.partition_index: each.start_offset for each in topic.partitions}
-        for topic in request.topics
-    }
+    offsets: dict[str, dict[int, int]] = {}
+    for topic in request.topics:
+        starts = {each.partition_index: each.start_offset for each in topic.partitions}
+        offsets.setdefault(topic.topic_name, {}).update(starts)
+    refused = _refused_numbers(services, group_id, offsets)
+    if refused is not None:
+        return AlterShareGroupOffsetsResponse(
+            error_code=ErrorCode.UNKNOWN_SERVER_ERROR, error_message=refused
+        )
     altered: Deferred[AlterShareGroupOffsetsResponse] = Deferred()
 
     def alter(shard: GroupShard, moment: Moment) -> tuple[InitializeStates | ApiError, Decision]:
@@ -206,6 +228,20 @@ def alter_share_group_offsets(
 
     ask_group(services, group_id, alter).when_done(initialize)
     return altered
+
+
+def _refused_numbers(
+    services: OffsetServices, group_id: str, offsets: Mapping[str, Mapping[int, int]]
+) -> str | None:
+    """Return what Kafka says of a negative partition of a known topic, None if there is none."""
+    for name, starts in offsets.items():
+        topic_id, lowest = services.image.topic_id(name), min(starts, default=0)
+        if topic_id is not None and lowest < 0:
+            return (
+                "Initialize share group parameters has invalid partitionId - "
+                f"{group_id} {encode_id(topic_id)} {lowest}"
+            )
+    return None
 
 
 def _initialize(
@@ -241,12 +277,13 @@ def _altered(
     request: AlterShareGroupOffsetsRequest,
     results: Mapping[tuple[UUID, int], Any],
 ) -> AlterShareGroupOffsetsResponse:
-    response = AlterShareGroupOffsetsResponse()
+    topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
     for topic in request.topics:
-        answered = AlterShareGroupOffsetsResponseTopic(topic_name=topic.topic_name)
+        answered = topics.setdefault(
+            topic.topic_name, AlterShareGroupOffsetsResponseTopic(topic_name=topic.topic_name)
+        )
         topic_id = services.image.topic_id(topic.topic_name)
         answered.topic_id = topic_id or answered.topic_id
-        response.responses.append(answered)
         for each in topic.partitions:
             partition = AlterShareGroupOffsetsResponsePartition(
                 partition_index=each.partition_index
@@ -259,7 +296,7 @@ def _altered(
             else:
                 partition.error_code = result.error_code
                 partition.error_message = result.error_message
-    return response
+    return AlterShareGroupOffsetsResponse(responses=list(topics.values()))
 
 
 # -- delete --------------------------------------------------------------------------------------

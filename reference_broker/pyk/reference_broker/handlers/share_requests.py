@@ -9,6 +9,7 @@ from uuid import UUID
 from pyk.protocol.acls import AclOperation, ResourceType
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.coordinator.group.share.member import MAX_MEMBER_ID_LENGTH
 from pyk.reference_broker.deferred import Deferred, gather
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.share.acknowledgement import Acknowledgement, AcknowledgeType
@@ -20,7 +21,6 @@ from .context import RequestContext
 from .partitioned import element_class
 
 FIRST_VERSION_WITH_RENEWALS = 2
-MAX_MEMBER_ID_LENGTH = 36
 LEADER_HAS_MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 Outcomes = dict[PartitionOfTopic, Outcome]
@@ -79,13 +79,19 @@ def has_acknowledgements(request: Any) -> bool:
 def acknowledge_all(
     services: ShareServices, request: Any, context: RequestContext
 ) -> Deferred[Outcomes]:
-    """Carry out the acknowledgements of a request; the outcomes come when all are stored."""
+    """Carry out the acknowledgements of a request; the outcomes come when all are stored.
+
+    A partition of which nothing is said has no outcome, unless it is unknown.
+    """
     names: list[PartitionOfTopic] = []
     outcomes: list[Deferred[Outcome]] = []
     for topic in request.topics:
         for partition in topic.partitions:
-            names.append(PartitionOfTopic(topic.topic_id, partition.partition_index))
-            outcomes.append(_acknowledge(services, request, context, names[-1], partition))
+            name = PartitionOfTopic(topic.topic_id, partition.partition_index)
+            outcome = _acknowledge(services, request, context, name, partition)
+            if outcome is not None:
+                names.append(name)
+                outcomes.append(outcome)
     return gather(outcomes).then(lambda found: dict(zip(names, found, strict=True)))
 
 
@@ -95,25 +101,26 @@ def _acknowledge(
     context: RequestContext,
     name: PartitionOfTopic,
     partition: Any,
-) -> Deferred[Outcome]:
-    outcome: Outcome = None
+) -> Deferred[Outcome] | None:
+    known: Deferred[Outcome] = Deferred()
     try:
         if name.topic_id not in services.image.topics_by_id:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         acknowledgements = _read(request, context.version, partition.acknowledgement_batches)
         check_topic(services, context, *name)
-        if acknowledgements:
-            led = services.share.find(request.group_id, *name)
-            if led is not None:
-                return led.acknowledge(request.member_id, acknowledgements)
-            raise ApiError(
+        if not acknowledgements:
+            return None
+        led = services.share.find(request.group_id, *name)
+        if led is not None:
+            return led.acknowledge(request.member_id, acknowledgements)
+        known.complete(
+            ApiError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                 "This server does not host this topic-partition.",
             )
+        )
     except ApiError as error:
-        outcome = error
-    known: Deferred[Outcome] = Deferred()
-    known.complete(outcome)
+        known.complete(error)
     return known
 
 

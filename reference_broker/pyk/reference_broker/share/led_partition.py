@@ -21,7 +21,6 @@ from pyk.reference_broker.coordinator.share.state_batches import StateBatch
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
-from pyk.reference_broker.partition_reader import LATEST_TIMESTAMP
 from pyk.reference_broker.storage import LogError
 from pyk.runtime.timers import Moment, TimerQueue
 
@@ -150,6 +149,8 @@ class LedSharePartition:
         if error is None:
             try:
                 start_offset = self._start_offset(result.start_offset)
+            except ApiError as refusal:
+                error = refusal
             except LogError as cause:
                 error = ApiError(cause.code, cause.message)
         if error is not None:
@@ -166,9 +167,9 @@ class LedSharePartition:
         if stored != NOT_INITIALIZED:
             return stored
         timestamp = self.settings.reset_timestamp(self._environment.moment().time_ms)
-        reader = self.partition.reader
-        found = reader.list_offset(timestamp) or reader.list_offset(LATEST_TIMESTAMP)
-        assert found is not None  # a log always has an end
+        found = self.partition.reader.list_offset(timestamp)
+        if found is None:  # as in Kafka, the group begins once there is a record as young as that
+            raise ApiError(ErrorCode.OFFSET_NOT_AVAILABLE)
         return found.offset
 
     # -- members ---------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ class LedSharePartition:
             return _known(None)
 
         def settle(result: Any) -> Outcome:
-            error = _error_of(result)
+            error = _error_of(result, "Error in write state RPC. ")
             self._settle(changes, error)
             self._tell_stored()
             return error
@@ -306,12 +307,13 @@ def merged(changes: Sequence[StateBatch]) -> list[StateBatch]:
     return found
 
 
-def _error_of(result: Any) -> Outcome:
+def _error_of(result: Any, prefix: str = "") -> Outcome:
     """Return the error for members in a result of the share coordinator."""
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:
         return None
-    return ApiError(_ERRORS.get(code, ErrorCode.UNKNOWN_SERVER_ERROR), result.error_message)
+    message = None if result.error_message is None else prefix + result.error_message
+    return ApiError(_ERRORS.get(code, ErrorCode.UNKNOWN_SERVER_ERROR), message)
 
 
 def _known(outcome: Outcome) -> Deferred[Outcome]:

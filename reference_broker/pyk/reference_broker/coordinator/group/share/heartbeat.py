@@ -11,7 +11,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
-from .member import JOINING, LEAVING, ShareMember
+from .member import JOINING, LEAVING, MAX_MEMBER_ID_LENGTH, ShareMember
 
 
 @slotted.frozen(kw_only=True)
@@ -44,7 +44,7 @@ class ShareHeartbeat:
 
 def check_request(request: ShareGroupHeartbeatRequest) -> None:
     """Raise unless the request makes sense by itself."""
-    if not request.member_id:
+    if not request.member_id or len(request.member_id) > MAX_MEMBER_ID_LENGTH:
         raise ApiError(ErrorCode.INVALID_REQUEST)  # as in Kafka, without a message
     _check_not_blank(request.member_id, "MemberId")
     _check_not_blank(request.group_id, "GroupId")

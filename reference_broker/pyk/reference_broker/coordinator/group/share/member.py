@@ -8,6 +8,9 @@ from pyk.runtime import slotted
 JOINING, LEAVING = 0, -1
 """What a heartbeat says instead of an epoch."""
 
+MAX_MEMBER_ID_LENGTH = 36
+"""That of a UUID, which clients choose as the id of a member."""
+
 
 @slotted.frozen(kw_only=True)
 class ShareMember:
