@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+BLOCKED_LOOP = (
+    "expect() blocked the event loop, so its tasks could not write meanwhile: use AsyncCluster, or "
+    "await asyncio.to_thread(cluster.expect, …)"
+)
+
 
 class Cluster:
     """A cluster on a thread of its own; see :class:`AsyncCluster` for the same calls awaited."""
@@ -59,6 +64,7 @@ class Cluster:
             clock=clock,
             filesystem=filesystem,
         )
+        self._cluster._how_to_open = OPEN_IT
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
@@ -206,7 +212,14 @@ class Cluster:
         a record may stand for one. A topic with one partition has them in this order, one with
         several in any. With ``exactly=False`` it may have others, too.
         """
-        return self._call(self._cluster.expect(topic, *expected, timeout=timeout, exactly=exactly))
+        try:
+            return self._call(
+                self._cluster.expect(topic, *expected, timeout=timeout, exactly=exactly)
+            )
+        except AssertionError as error:
+            if asyncio._get_running_loop() is not None:
+                error.add_note(BLOCKED_LOOP)
+            raise
 
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None

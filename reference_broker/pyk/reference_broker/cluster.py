@@ -70,6 +70,7 @@ _SET_BY_ARGUMENTS = {
 }
 
 OPEN_IT = "enter it with a `with` statement, or call open()"
+ENTER_IT = "enter it with `async with`, or await open()"
 
 
 class AsyncCluster:
@@ -129,6 +130,7 @@ class AsyncCluster:
         self._brokers: dict[int, Broker] = {}
         self._injectors: dict[int, FaultInjector] = {}
         self._request_log = RequestLog()
+        self._how_to_open = ENTER_IT
         self.faults = FaultRules(environment.random.random, self._metadata)
         """Rules that make requests go wrong."""
 
@@ -174,7 +176,7 @@ class AsyncCluster:
             if endpoint is None:
                 raise ValueError(f"no listener {listener!r} is advertised, only {', '.join(named)}")
             if not endpoint.port:
-                raise RuntimeError(f"the cluster has no port yet: {OPEN_IT}")
+                raise RuntimeError(f"the cluster has no port yet: {self._how_to_open}")
             host = reachable_host() if endpoint.host in WILDCARDS else endpoint.host
             addresses.append(format_address(host, endpoint.port))
         return ",".join(addresses)
@@ -341,6 +343,8 @@ class AsyncCluster:
         from .record_waits import until_safe
         from .seeding import batches_of
 
+        if not isinstance(records, Mapping):
+            raise TypeError(f"seed() takes {{topic: records}}, not {type(records).__name__}")
         for topic, written in records.items():
             broker = self._controller()
             if topic in broker.services.internal_topics:

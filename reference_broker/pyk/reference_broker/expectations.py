@@ -61,6 +61,7 @@ class Expectation:
         exactly: bool,
         is_ordered: bool,
         seconds: float,
+        exists: bool = True,
     ) -> str:
         """Return what to tell about a comparison that is not met."""
         order = " in this order" if is_ordered and len(self._expected) > 1 else ""
@@ -69,7 +70,7 @@ class Expectation:
             f"{len(comparison.missing)} of {len(self._expected)} missing, "
             f"{len(comparison.others)} others"
         )
-        lines = [summary]
+        lines = [summary if exists else f"{summary} (there is no such topic)"]
         lines += _listed("missing", map(_written, comparison.missing))
         if exactly:
             lines += _listed("not expected", map(_shown, comparison.others))

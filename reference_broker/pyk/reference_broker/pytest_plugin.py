@@ -146,7 +146,8 @@ def kafka_world(request: pytest.FixtureRequest) -> World:
     if mark is None:
         raise pytest.UsageError("kafka_world is for async tests marked @pytest.mark.virtual_time")
     try:
-        return World(**{"seed": settings.seed(request.config), **mark.kwargs})
+        seed = {} if mark.args else {"seed": settings.seed(request.config)}
+        return World(*mark.args, **{**seed, **mark.kwargs})
     except TypeError as error:
         raise pytest.UsageError(f"@pytest.mark.virtual_time: {error}") from error
 
@@ -169,6 +170,11 @@ def _in_virtual_time(item: pytest.Function, test: Callable[..., Any]) -> Callabl
         if not inspect.iscoroutinefunction(test):
             pytest.fail(
                 f"@pytest.mark.virtual_time is for async tests: write async def {item.name}",
+                pytrace=False,
+            )
+        if "kafka" in item.funcargs:
+            pytest.fail(
+                "kafka runs in real time, on sockets: a test in virtual time uses async_kafka",
                 pytrace=False,
             )
         world: Any = item.funcargs["kafka_world"]

@@ -56,6 +56,7 @@ async def until_met(
                     exactly=exactly,
                     is_ordered=len(partitions) <= 1,
                     seconds=timeout,
+                    exists=bool(partitions),
                 )
             )
         await asyncio.sleep(min(SECONDS_BETWEEN_LOOKS, max(0, deadline - loop.time())))

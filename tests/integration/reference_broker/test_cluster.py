@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,26 @@ def test_a_forked_child_cannot_use_the_cluster_of_its_parent() -> None:
         cluster.create_topic("orders")
 
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_expecting_records_of_a_topic_that_does_not_exist_says_so() -> None:
+    with Cluster() as cluster, pytest.raises(AssertionError, match="there is no such topic"):
+        cluster.expect("orders", b"one", timeout=0.01)
+
+
+async def test_a_blocking_wait_on_an_event_loop_says_what_it_blocked() -> None:
+    with Cluster() as cluster, pytest.raises(AssertionError) as failed:
+        cluster.expect("orders", b"one", timeout=0.01)
+
+    assert "expect() blocked the event loop" in failed.value.__notes__[0]
+
+
+def test_seeding_without_topics_says_what_is_needed() -> None:
+    records: Any = [b"one"]
+    with Cluster() as cluster, pytest.raises(TypeError, match=r"\{topic: records\}, not list"):
+        cluster.seed(records)
+
+
+async def test_an_async_cluster_that_is_not_open_says_how_to_enter_it() -> None:
+    with pytest.raises(RuntimeError, match=r"enter it with `async with`, or await open\(\)"):
+        print(AsyncCluster().bootstrap)

@@ -268,7 +268,7 @@ import asyncio
 import pytest
 
 
-@pytest.mark.virtual_time(seed=7, latency=0.001)
+@pytest.mark.virtual_time(7, latency=0.001)
 class TestHours:
     hours = 2
 
@@ -290,6 +290,10 @@ class TestHours:
             "virtual_time is for async tests: write async def test_it",
         ),
         ("def test_it(kafka_world): pass", "is for async tests marked @pytest.mark.virtual_time"),
+        (
+            "@pytest.mark.virtual_time\nasync def test_it(kafka): pass",
+            "kafka runs in real time, on sockets: a test in virtual time uses async_kafka",
+        ),
         (
             "@pytest.mark.virtual_time(sead=1)\nasync def test_it(): pass",
             "@pytest.mark.virtual_time: ",
@@ -371,3 +375,59 @@ def test_it():
 """
 
     passed(tmp_path, 1, *NO_ASYNCIO, *NO_ANYIO, "-n", "0", test_other=checks)
+
+
+LEFT = """
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+
+def held():
+    links = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    return sorted(one for one in links if one.startswith("socket") or "/tmp" in one)
+
+
+def pytest_sessionstart(session):
+    session.config.before = held()
+
+
+@pytest.fixture(scope="session")
+def kafka_options(tmp_path_factory):
+    return {"tls": True, "sasl": {"alice": "secret"}}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    threads = [one.name for one in threading.enumerate() if "pyk" in one.name]
+    files = [one for one in os.listdir(os.environ["TMPDIR"]) if not one.startswith("pytest-of")]
+    print("\\nleft:", threads, [one for one in held() if one not in config.before], files)
+"""
+
+
+@pytest.mark.parametrize(
+    "ending", ["pass", "assert 0", "raise KeyboardInterrupt", "kafka.kill()", "pytest.exit('now')"]
+)
+def test_no_ending_leaves_threads_sockets_or_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    checks = f"""
+import pytest
+
+
+def test_it(kafka, kafka_topic):
+    kafka.client_properties()
+    kafka.faults.pause()
+    {ending}
+"""
+
+    _, output = run(
+        tmp_path, *NO_ASYNCIO, *NO_ANYIO, "-n", "0", "-s", conftest=LEFT, test_ending=checks
+    )
+
+    assert "left: [] [] []" in output, output
