@@ -13,9 +13,14 @@ from pyk.clients import (
     AlterConfig,
     AsyncAdmin,
     ConfigResource,
+    Consumer,
+    GroupChangeType,
+    KafkaTimeoutError,
     OffsetReset,
     Producer,
     TopicPartition,
+    UnknownMemberIdError,
+    Until,
 )
 from support.brokers import Kafka, make_topic
 from support.real_time import eventually
@@ -116,3 +121,53 @@ def test_the_own_settings_of_a_topic_are_copied(kafka: Kafka, admin: Admin, topi
 
     assert copied["retention.ms"] == "5000"
     eventually(has_both)
+
+
+def test_a_wait_returns_what_was_seen_and_tells_it_when_it_is_over(
+    admin: Admin, place: TopicPartition, group: str
+) -> None:
+    described = admin.wait_until(Until.topic_has_leaders(place.topic, 3))
+    assert len(described.partitions) == 3
+    assert admin.wait_until(Until.offset_is_reached(place, 10)) == 10
+    admin.alter_consumer_group_offsets(group, {place: 4})
+    admin.wait_until(Until.group_is_empty(group))
+
+    with pytest.raises(KafkaTimeoutError, match="last seen: a lag of 6"):
+        admin.wait_until(Until.lag_is(group), timeout=1)
+    admin.reset_offsets(group, to="latest")
+    assert admin.wait_until(Until.lag_is(group))[place].lag == 0
+    admin.delete_topics([place.topic])
+    admin.wait_until(Until.topic_is_deleted(place.topic))
+
+
+def test_groups_are_watched_as_they_come_and_go(
+    kafka: Kafka, admin: Admin, place: TopicPartition, group: str
+) -> None:
+    admin.alter_consumer_group_offsets(group, {place: 4})
+    changes = (one for one in admin.watch_groups(every=0.1) if one.group_id == group)
+
+    assert next(changes).type is GroupChangeType.ADDED
+    admin.delete_consumer_groups([group])
+    assert next(changes).type is GroupChangeType.REMOVED
+
+    async def main() -> None:
+        async with AsyncAdmin(kafka.bootstrap) as async_admin:
+            await async_admin.alter_consumer_group_offsets(group, {place: 4})
+            await async_admin.wait_until(Until.lag_is(group, 6))
+            async for change in async_admin.watch_groups():
+                if change.group_id == group:
+                    break
+            assert (await async_admin.lag(group))[place].lag == 6
+
+    asyncio.run(main())
+
+
+def test_a_group_with_members_is_not_reset(
+    kafka: Kafka, admin: Admin, place: TopicPartition, group: str
+) -> None:
+    with Consumer(kafka.bootstrap, topics=[place.topic], group_id=group) as consumer:
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        admin.wait_until(Until.group_is_stable(group))
+        with pytest.raises(UnknownMemberIdError, match=f"group '{group}' has members.*stop them"):
+            admin.reset_offsets(group, to={place: 1})

@@ -10,13 +10,15 @@ earliest, latest    the log start, the log end
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import attrs
 
 from pyk.command_line.text import printable
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 FORMS = "earliest, latest, an offset, -N for the last N, a time such as 2026-03-01T12:00, or 15m"
 
@@ -30,6 +32,18 @@ class Moment:
     offset: int | None = None
     """From the log end if it is negative."""
     time_ms: int | None = None
+
+    @property
+    def target(self) -> Literal["earliest", "latest"] | datetime | None:
+        """Return this as ``Admin.reset_offsets`` takes it, None for what that does not."""
+        if self.name is not None:
+            return "earliest" if self.name == "earliest" else "latest"
+        if self.time_ms is None:
+            return None
+        try:
+            return EPOCH + timedelta(milliseconds=self.time_ms)
+        except OverflowError:  # beyond all records
+            return "latest"
 
     def resolve(self, log_start: int, log_end: int, at_time: int | None = None) -> int:
         """Return the offset in a log; ``at_time`` is that of the first record at or after the time.

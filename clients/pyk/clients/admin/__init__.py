@@ -13,6 +13,7 @@ from pyk.clients.admin.acls import (
 from pyk.clients.admin.admin import Admin
 from pyk.clients.admin.async_admin import AsyncAdmin
 from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.conditions import Condition, Until
 from pyk.clients.admin.configs import (
     AlterConfig,
     AlterConfigOperation,
@@ -25,6 +26,7 @@ from pyk.clients.admin.configs import (
 )
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
 from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate, UpgradeType
+from pyk.clients.admin.group_changes import GroupChange, GroupChangeType
 from pyk.clients.admin.groups import (
     ClassicGroupDescription,
     ConsumerGroupDescription,
@@ -104,6 +106,7 @@ __all__ = [
     "ClientQuotaFilter",
     "ClientQuotaFilterComponent",
     "ClusterDescription",
+    "Condition",
     "ConfigEntry",
     "ConfigResource",
     "ConfigResourceType",
@@ -116,6 +119,8 @@ __all__ = [
     "ElectionType",
     "FeatureMetadata",
     "FeatureUpdate",
+    "GroupChange",
+    "GroupChangeType",
     "GroupListing",
     "KafkaPrincipal",
     "ListedOffset",
@@ -157,6 +162,7 @@ __all__ = [
     "TransactionDescription",
     "TransactionListing",
     "TransactionState",
+    "Until",
     "UpgradeType",
     "UserScramCredentialDeletion",
     "UserScramCredentialUpsertion",

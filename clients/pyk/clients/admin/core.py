@@ -20,6 +20,7 @@ from pyk.clients.admin.token_calls import TokenCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.admin.transaction_calls import TransactionCalls
 from pyk.clients.admin.user_calls import UserCalls
+from pyk.clients.admin.watch_calls import WatchCalls
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
@@ -49,6 +50,9 @@ class AdminCore:
         self.quotas = QuotaCalls(self._calls)
         self.replicas = ReplicaCalls(self._calls)
         self.cluster = ClusterCalls(self._calls)
+        self.watch = WatchCalls(
+            self._calls, self.topics, self.groups, self.group_offsets, self.offsets
+        )
         self.helpers = HelperCalls(self._calls, self.configs, self.group_offsets, self.offsets)
 
     async def start(self, timeout: float | None) -> None:

@@ -19,7 +19,7 @@ from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.routes import ToCoordinators
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.responses import result_for_each, without_errors
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, UnknownMemberIdError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -121,7 +121,8 @@ class GroupOffsetCalls:
                 min_version=offsets.FIRST_COMMIT_VERSION,
                 max_version=offsets.LAST_COMMIT_VERSION,
             )
-            return offsets.committed_offsets(response)
+            answers = offsets.committed_offsets(response)
+            return {one: _explained(answer, group_id) for one, answer in answers.items()}
 
         await self._calls.settle(
             wanted, ToCoordinators(self._calls.client, group_id), ask, deadline
@@ -167,3 +168,13 @@ class GroupOffsetCalls:
             partition: PartitionLag(offset.offset if offset else None, end.offset if end else 0)
             for (partition, offset), end in zip(committed.items(), ends.values(), strict=True)
         }
+
+
+def _explained(answer: Any, group_id: str) -> Any:
+    """Return the outcome of a commit; an outsider is refused because the group has members."""
+    if not isinstance(answer, UnknownMemberIdError):
+        return answer
+    reason = f"group {group_id!r} has members, which would go on where they are: stop them first"
+    return UnknownMemberIdError(
+        f"{answer}: {reason}", topic=answer.topic, partition=answer.partition, group_id=group_id
+    )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 
+from pyk.clients.admin.arguments import checked_names
+from pyk.clients.admin.conditions import Condition, Seen
 from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.groups import PartitionLag
+from pyk.clients.admin.group_changes import GroupChange
+from pyk.clients.admin.groups import GroupListing, PartitionLag
 from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
+from pyk.clients.admin.watch_calls import checked_pause
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.topic_partition import TopicPartition
 
@@ -54,6 +58,38 @@ class AsyncHelperAdmin:
         What only the target sets stays as it is.
         """
         return await self._core.helpers.copy_topic_config(source, target, timeout=timeout)
+
+    async def wait_until(
+        self, condition: Condition[Seen], *, every: float = 0.25, timeout: float | None = None
+    ) -> Seen:
+        """Wait until a condition holds, such as ``Until.topic_has_leaders("orders")``.
+
+        Return what was seen then: the topic, the group, the offset, the lag. Looks ``every`` so
+        many seconds. Raises :class:`KafkaTimeoutError`, which tells what was last seen, after
+        ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        found: Seen = await self._core.watch.wait_until(condition, every=every, timeout=timeout)
+        return found
+
+    async def watch_groups(
+        self,
+        *,
+        types: Iterable[str] = (),
+        every: float = 1.0,
+        timeout: float | None = None,
+    ) -> AsyncIterator[GroupChange]:
+        """Yield what changes among the groups: first each that there is, as added.
+
+        Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
+        Never ends; raises as :meth:`list_groups` does.
+        """
+        seconds, known = checked_pause(every), dict[str, GroupListing]()
+        wanted = checked_names(types, "a type")
+        while True:
+            known, changes = await self._core.watch.changes(known, wanted, timeout)
+            for change in changes:
+                yield change
+            await self._core.watch.pause(seconds)
 
 
 class HelperAdmin:
@@ -106,3 +142,36 @@ class HelperAdmin:
         return self._thread.call(
             self._core.helpers.copy_topic_config(source, target, timeout=timeout)
         )
+
+    def wait_until(
+        self, condition: Condition[Seen], *, every: float = 0.25, timeout: float | None = None
+    ) -> Seen:
+        """Wait until a condition holds, such as ``Until.topic_has_leaders("orders")``.
+
+        Return what was seen then: the topic, the group, the offset, the lag. Looks ``every`` so
+        many seconds. Raises :class:`KafkaTimeoutError`, which tells what was last seen, after
+        ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        found: Seen = self._thread.call(
+            self._core.watch.wait_until(condition, every=every, timeout=timeout)
+        )
+        return found
+
+    def watch_groups(
+        self,
+        *,
+        types: Iterable[str] = (),
+        every: float = 1.0,
+        timeout: float | None = None,
+    ) -> Iterator[GroupChange]:
+        """Yield what changes among the groups: first each that there is, as added.
+
+        Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
+        Never ends; raises as :meth:`list_groups` does.
+        """
+        seconds, known = checked_pause(every), dict[str, GroupListing]()
+        wanted = checked_names(types, "a type")
+        while True:
+            known, changes = self._thread.call(self._core.watch.changes(known, wanted, timeout))
+            yield from changes
+            self._thread.call(self._core.watch.pause(seconds))

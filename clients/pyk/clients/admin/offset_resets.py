@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 import attrs
@@ -14,6 +14,7 @@ from pyk.clients.topic_partition import TopicPartition, checked_partition
 ResetTo: TypeAlias = (
     Literal["earliest", "latest"] | datetime | timedelta | Mapping[TopicPartition, int]
 )
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FORM = 'to must be "earliest", "latest", a datetime, a timedelta or {TopicPartition: offset}'
 
 
@@ -53,7 +54,7 @@ def checked_reset(to: object) -> ResetTo:
 def offset_spec(to: ResetTo, now_ms: int) -> OffsetSpec | int:
     """Return which offsets to list; of offsets that are given, those that must not be passed."""
     if isinstance(to, datetime):
-        return max(0, int(to.timestamp() * 1000))
+        return max(0, (to - EPOCH) // timedelta(milliseconds=1))
     if isinstance(to, timedelta):
         return max(0, now_ms - to // timedelta(milliseconds=1))
     return OffsetSpec.EARLIEST if to == "earliest" else OffsetSpec.LATEST

@@ -194,7 +194,7 @@ def reset(
             raise CommandError(
                 f"group {group_id!r} has committed no offsets; name topics with --topic"
             )
-        after = offsets_at(client, partitions, moment)
+        after = _new_offsets(client, group_id, group, partitions, moment)
         rows = [
             {
                 "group": group_id,
@@ -224,6 +224,21 @@ def _offsets(
     return {one: None if at is None else at.offset for one, at in committed.items()}
 
 
+def _new_offsets(
+    client: Admin,
+    group_id: str,
+    group: Described | None,
+    partitions: Sequence[TopicPartition],
+    moment: Moment,
+) -> dict[TopicPartition, int]:
+    """Return where a reset to a moment leads."""
+    target = moment.target
+    if target is None or isinstance(group, ShareGroupDescription):
+        return offsets_at(client, partitions, moment)
+    planned = client.reset_offsets(group_id, to=target, partitions=partitions, dry_run=True)
+    return {one: reset.after for one, reset in planned.items()}
+
+
 def _commit(
     client: Admin, group_id: str, group: Described | None, offsets: Mapping[TopicPartition, int]
 ) -> None:
@@ -234,7 +249,7 @@ def _commit(
     if isinstance(group, ShareGroupDescription):
         client.alter_share_group_offsets(group_id, offsets)
     else:  # a group that does not exist is made by its first commit
-        client.alter_consumer_group_offsets(group_id, offsets)
+        client.reset_offsets(group_id, to=offsets)
 
 
 def delete(group_ids: Sequence[str], *, is_sure: bool) -> None:
