@@ -102,6 +102,37 @@ def test_another_thread_can_close_a_consumer_that_polls(cluster, topic):
     assert outcome == ["closed"]
 
 
+def test_a_second_thread_that_closes_a_consumer_waits_for_the_first(cluster, topic):
+    closes, may_go_on, outcomes = threading.Event(), threading.Event(), []
+
+    class Listener(RebalanceListener):
+        def on_partitions_revoked(self, partitions):
+            closes.set()
+            may_go_on.wait(20)
+
+    def close() -> None:
+        outcomes.append(consumer.close())
+
+    produce(cluster, topic, 3)
+    consumer = reader(cluster, group_id=topic)
+    consumer.subscribe([topic], listener=Listener())
+    read(consumer, 3)
+    threads = [threading.Thread(target=close) for _ in range(3)]
+    threads[0].start()
+    closes.wait(20)
+    assert took(lambda: consumer.close(0.1)) < IN_TIME
+    for thread in threads[1:]:
+        thread.start()
+    assert outcomes == []
+    may_go_on.set()
+    for thread in threads:
+        thread.join(20)
+
+    assert outcomes == [None] * 3
+    with pytest.raises(ClosedError):
+        consumer.poll(0)
+
+
 def test_ctrl_c_ends_a_wait_and_leaves_the_consumer_usable(cluster, topic):
     main = threading.main_thread().ident
     with reader(cluster, topic) as consumer:

@@ -297,17 +297,18 @@ class Jobs:
         job = self.next()
         if job is None or job.to_leave:  # to be called again
             return job
-        partition, members, heads = job.partition, [job], [job]
+        partition, members, heads, head = job.partition, [job], [job], job
         while True:
             if self._ordering is not Ordering.NONE:
-                members += partition.take_waiting(heads[-1].lane, limit - len(members))
+                members += partition.take_waiting(head.lane, limit - len(members))
             ready = self._ready
             if len(members) >= limit or not ready or ready[0].partition is not partition:
                 break
             if ready[0].to_leave:
                 break
-            heads.append(ready.popleft())
-            members.append(heads[-1])
+            head = ready.popleft()
+            heads.append(head)
+            members.append(head)
         job.mates = tuple(members[1:])
         job.to_leave = heads
         return job

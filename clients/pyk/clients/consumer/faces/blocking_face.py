@@ -36,6 +36,8 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         pace = ApplicationPace(thread, clock or SystemClock())
         core = core_of(on_data=pace.waiter.set, on_records=pace.take_records, on_room=pace.note)
         BlockingReadPath.__init__(self, core, thread, pace)
+        # A second thread that closes it waits for the first.
+        self._closing = threading.RLock()
         thread.guard.on_fork = lambda error: core.forked()
         thread.at_end = core.client.abort
 
@@ -57,6 +59,8 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         if self._guard.is_forked or self._core.is_closed:
             return
         deadlines = self._core.limits.closing(timeout)
+        if not self._closing.acquire(timeout=-1 if timeout is None else timeout):
+            return  # another thread closes it, and takes longer
         try:
             # A close that a signal has interrupted may have ended the thread, and no more.
             if self._thread.loop is not None and not self._thread.is_closed:
@@ -64,6 +68,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         finally:
             self._thread.close()
             self._core.end()
+            self._closing.release()
 
     def __exit__(
         self,

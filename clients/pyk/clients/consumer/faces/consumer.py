@@ -70,7 +70,7 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
 
         The record, or the batch, that was handed out last does not count as finished, unless
         ``commit()`` is called first or the ``with`` block is left without an exception. Any thread
-        may close it.
+        may close it; a second one waits for the first.
         """
         self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave_group))
 
