@@ -55,6 +55,8 @@ SHARE_OF_RECORDS = {
     "kafka-python send": 0.1,
     "aiokafka async for": 0.3,
     "kafka-python iterate": 0.2,
+    "pyk share acknowledge": 0.3,
+    "confluent share acknowledge": 0.3,
     "pyk process, tasks of 10 ms": 0.1,
     "aiokafka tasks of 10 ms": 0.1,
     "asyncio tasks of 10 ms": 0.1,
@@ -128,6 +130,7 @@ CONSUME_GOALS = (
     Goal("pyk batches", "aiokafka getmany", 0.45),
     Goal("pyk async for", "aiokafka async for", 0.25),
     Goal("pyk columns", "confluent consume", 0.25),
+    Goal("pyk share poll", "confluent share poll", 0.60),
     Goal("pyk iterate, plain Python", "kafka-python iterate", 0.50),
     *(
         Goal(f"{case}{workload.suffix}", f"{peer}{workload.suffix}", 0.80)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from benchmarks.clients import share
 from benchmarks.clients.meter import Meter, arguments
 from benchmarks.clients.tls import confluent_tls, pyk_tls
 
@@ -227,6 +228,7 @@ CASES = {
     "aiokafka async for": aiokafka_async_for,
     "aiokafka getmany": aiokafka_getmany,
     "kafka-python iterate": kafka_python_iterate,
+    **share.CASES,
 }
 
 

@@ -41,6 +41,20 @@ def test_ranges_say_what_a_dict_would_say_and_are_canonical(added: list[Run]) ->
     assert all(some.kind_at(offset) == model.get(offset) for offset in range(55))
 
 
+@given(RUNS, st.lists(st.tuples(st.integers(0, 55), st.integers(1, 4))))
+def test_deciding_is_adding_where_there_is_something(
+    added: list[Run], decided: list[tuple[int, int]]
+) -> None:
+    some, model = Acknowledgements(added), Acknowledgements(added)
+    for offset, kind in decided:
+        known = model.kind_at(offset)
+        if known is not None:
+            model.add(offset, offset, kind)
+
+        assert some.decide(offset, kind) == known
+        assert list(some) == list(model)
+
+
 @st.composite
 def acquisitions(draw: Any) -> tuple[bytes, list[tuple[int, int, int]]]:
     """Draw batches with gaps and markers, and the ranges that were acquired of them."""

@@ -60,6 +60,26 @@ class Acknowledgements:
         _, last, kind = self._runs[index]
         return kind if offset <= last else None
 
+    def decide(self, offset: int, kind: int) -> int | None:
+        """Acknowledge an offset that is here, and return its kind before; None if it is not here.
+
+        Applications do so in the order of offsets: then a range grows and the next one shrinks.
+        """
+        runs = self._runs
+        index = bisect_right(runs, offset, key=_FIRST) - 1
+        if index < 0 or runs[index][1] < offset:
+            return None
+        first, last, known = runs[index]
+        if known == kind:
+            return known
+        before = runs[index - 1] if index else None
+        if first == offset < last and before is not None and before[1:] == (offset - 1, kind):
+            runs[index - 1] = (before[0], offset, kind)
+            runs[index] = (offset + 1, last, known)
+        else:
+            self.add(offset, offset, kind)
+        return known
+
     def add(self, first: int, last: int, kind: int) -> None:
         """Acknowledge offsets so, also those that were acknowledged otherwise before."""
         runs = self._runs

@@ -76,13 +76,12 @@ class HeldRecords:
     def acknowledge(self, acquired: AcquiredRecords, offset: int, kind: AcknowledgeType) -> None:
         """Acknowledge one record; raise :class:`StateError` if it is not held."""
         held = self._held.get(acquired)
-        known = None if held is None else held.acknowledgements.kind_at(offset)
+        known = None if held is None else held.acknowledgements.decide(offset, int(kind))
         if held is None or known is None:
             raise StateError(
                 f"the record of {acquired.topic_partition} at offset {offset} cannot be "
                 "acknowledged: that was done already, or it is not one of the last poll"
             )
-        held.acknowledgements.add(offset, offset, int(kind))
         if known == UNDECIDED:
             held.undecided -= 1
             self.undecided -= 1

@@ -214,6 +214,7 @@ class LedSharePartition:
     def _store(self, changes: list[StateBatch]) -> Deferred[Outcome]:
         if not changes:
             return _known(None)
+        changes = merged(changes)
 
         def settle(result: Any) -> Outcome:
             error = _error_of(result, "Error in write state RPC. ")

@@ -38,6 +38,34 @@ def test_the_kind_of_an_offset_is_found() -> None:
     assert kinds == [None, ACCEPT, ACCEPT, None, REJECT, None]
 
 
+@pytest.mark.parametrize(
+    ("decided", "runs"),
+    [
+        ([0, 1, 2, 3, 4], [(0, 4, ACCEPT)]),
+        ([0, 1], [(0, 1, ACCEPT), (2, 4, UNDECIDED)]),
+        ([1, 0], [(0, 1, ACCEPT), (2, 4, UNDECIDED)]),
+        ([4, 3], [(0, 2, UNDECIDED), (3, 4, ACCEPT)]),
+        ([2, 2], [(0, 1, UNDECIDED), (2, 2, ACCEPT), (3, 4, UNDECIDED)]),
+    ],
+)
+def test_offsets_are_decided_one_by_one(decided: list[int], runs: list[Run]) -> None:
+    some = Acknowledgements([(0, 4, UNDECIDED)])
+
+    for offset in decided:
+        some.decide(offset, ACCEPT)
+
+    assert list(some) == runs
+
+
+def test_an_offset_that_is_not_here_is_not_decided() -> None:
+    some = Acknowledgements([(5, 6, UNDECIDED), (8, 8, REJECT)])
+
+    before = [some.decide(offset, ACCEPT) for offset in (4, 5, 7, 8, 9)]
+
+    assert before == [None, UNDECIDED, None, REJECT, None]
+    assert list(some) == [(5, 5, ACCEPT), (6, 6, UNDECIDED), (8, 8, ACCEPT)]
+
+
 def test_what_is_decided_is_taken_and_the_rest_stays() -> None:
     some = Acknowledgements([(0, 9, UNDECIDED), (2, 3, ACCEPT), (7, 7, RENEW)])
 
