@@ -83,10 +83,11 @@ class Processes:
 
         Those that complete what others prepare may have to wait for it.
         """
+        self._wait_until_busy([job for job in self._running if job.role != "completer"])
+
+    def _wait_until_busy(self, jobs: Sequence[Job]) -> None:
         deadline = time.monotonic() + SECONDS_TO_START
-        for job in self._running:
-            if job.role == "completer":
-                continue
+        for job in jobs:
             file = Path(job.file)
             while not file.exists() or not file.stat().st_size:
                 if time.monotonic() > deadline:
@@ -94,15 +95,25 @@ class Processes:
                 time.sleep(0.1)
 
     def end(self, roles: Sequence[str]) -> None:
-        """Let the clients of some roles end cleanly."""
-        ending = [job for job in self._running if job.role in roles]
-        for job in ending:
-            self._running[job].terminate()
-        for job in ending:
-            try:
-                self._running.pop(job).wait(SECONDS_TO_END)
-            except subprocess.TimeoutExpired:
-                raise AssertionError(f"{job.name} does not end: see {job.file}") from None
+        """Let the clients of some roles end cleanly.
+
+        A keeper that has just begun, or dies now, leaves open what no broker ends: the next of its
+        slot completes that first.
+        """
+        while ending := [job for job in self._running if job.role in roles]:
+            self._wait_until_busy([job for job in ending if job.role == "keeper"])
+            for job in ending:
+                self._running[job].terminate()
+            for job in ending:
+                if self._wait_for_end(job) and job.role == "keeper":
+                    self.start(job.slot)
+
+    def _wait_for_end(self, job: Job) -> int:
+        """Return the exit status of a client that ends."""
+        try:
+            return self._running.pop(job).wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{job.name} does not end: see {job.file}") from None
 
     def kill_all(self) -> None:
         for process in self._running.values():

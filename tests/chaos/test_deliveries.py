@@ -78,14 +78,20 @@ def test_accepted_and_unconfirmed_records_are_finished():
     )
 
 
-def test_a_record_that_is_accepted_twice_is_found():
+def test_a_record_that_is_delivered_again_after_it_was_accepted_is_found():
     log = {(P, 0): "v0"}
     first = (("a", *delivered("accept")), ("a", *confirmed()))
     second = ("b", *delivered("accept", count=2))
 
     found, _ = shared(log, *first, second, ("b", *confirmed()))
-    assert found == [f"{P}@0 was accepted or rejected twice"]
-    found, _ = shared(log, *first, second, ("b", *confirmed("InvalidRecordStateError")))
+    assert found == [f"{P}@0 was delivered again after it was finished"]
+
+
+def test_a_late_acknowledgement_of_a_record_that_another_member_has_accepted_may_be_confirmed():
+    log = {(P, 0): "v0"}
+    late, first = ("a", *delivered("accept")), ("b", *delivered("accept", count=2))
+
+    found, _ = shared(log, late, first, ("b", *confirmed()), ("a", *confirmed()))
     assert found == []
 
 
