@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 from pyk.protocol.api_keys import ApiKey
@@ -15,9 +17,47 @@ from support.acl_matrix.requests import EXEMPT
 PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 
+TESTS = Path(__file__).parents[1]
+FOLDERS = ("conformance", "interop", "integration")
+MAX_FILES = 3
+
+THROUGH_CLIENTS = {
+    ApiKey.API_VERSIONS: ("conformance/test_api_versions.py",),
+    ApiKey.ADD_OFFSETS_TO_TXN: ("conformance/test_transactional_offsets.py",),
+    ApiKey.ADD_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
+    ApiKey.ALTER_CLIENT_QUOTAS: ("conformance/test_quotas.py",),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: ("conformance/test_cluster_admin.py",),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: ("conformance/test_cluster_admin.py",),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("conformance/test_users_and_tokens.py",),
+    ApiKey.CREATE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
+    ApiKey.DESCRIBE_CLUSTER: ("conformance/test_admin.py",),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
+    ApiKey.DESCRIBE_LOG_DIRS: (
+        "conformance/test_cluster_admin.py",
+        "interop/test_kafkas_own_cluster_tools.py",
+    ),
+    ApiKey.DESCRIBE_QUORUM: (
+        "conformance/test_cluster_admin.py",
+        "interop/test_kafkas_own_cluster_tools.py",
+    ),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("conformance/test_acl_matrix.py",),
+    ApiKey.DESCRIBE_TRANSACTIONS: ("interop/test_kafkas_own_transactions.py",),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: ("conformance/test_users_and_tokens.py",),
+    ApiKey.ELECT_LEADERS: ("conformance/test_cluster_admin.py",),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
+    ApiKey.LIST_CONFIG_RESOURCES: ("conformance/test_cluster_admin.py",),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: ("conformance/test_cluster_admin.py",),
+    ApiKey.LIST_TRANSACTIONS: ("interop/test_kafkas_own_transactions.py",),
+    ApiKey.REMOVE_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
+    ApiKey.RENEW_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
+    ApiKey.SASL_AUTHENTICATE: ("conformance/test_security.py",),
+    ApiKey.SASL_HANDSHAKE: ("conformance/test_security.py",),
+    ApiKey.TXN_OFFSET_COMMIT: ("conformance/test_transactional_offsets.py",),
+    ApiKey.UNREGISTER_BROKER: ("conformance/test_cluster_admin.py",),
+}
+"""Test files that send requests of an API through a client, and so do not name them."""
+
 NOT_SERVED = {
-    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "subscriptions to client metrics (KIP-714)",
-    ApiKey.PUSH_TELEMETRY: "client metrics (KIP-714)",
     ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071)",
     ApiKey.STREAMS_GROUP_DESCRIBE: "groups of Kafka Streams (KIP-1071)",
 }
@@ -30,8 +70,10 @@ LIMITS = {
     ApiKey.DESCRIBE_LOG_DIRS: "one log directory; the size of the volume is not told",
     ApiKey.DESCRIBE_QUORUM: "one node, the only voter; listeners of the broker",
     ApiKey.ELECT_LEADERS: "one node: no election is needed",
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "as Kafka with a plug-in that takes metrics",
     ApiKey.INIT_PRODUCER_ID: "Kafka has version 6 (KIP-939) with unstable versions enabled",
     ApiKey.LIST_PARTITION_REASSIGNMENTS: "one node: nothing moves",
+    ApiKey.PUSH_TELEMETRY: "as Kafka with a plug-in; the last push of each client is kept",
     ApiKey.REMOVE_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
     ApiKey.SASL_HANDSHAKE: "Kafka has version 0 too, for logins without SaslAuthenticate",
     ApiKey.UNREGISTER_BROKER: "the running node refuses, Kafka would do it",
@@ -41,9 +83,10 @@ LIMITS = {
 
 HEAD = """# APIs of the reference broker
 
-Made from the code, with the versions of Apache Kafka 4.3. *Tested* names requests of the ACL
-matrix (`tests/support/acl_matrix`), whose answers of Apache Kafka 4.3.1 are in
-`tests/golden/acl_answers.json`; scenarios of `tests/conformance` run against both brokers.
+Made from the code, with the versions of Apache Kafka 4.3. *Tested* names the files in `tests` that
+send the request themselves or through a client, scenarios that run against both brokers first, and
+how many requests of the ACL matrix (`tests/support/acl_matrix`) are of the API: their answers of
+Apache Kafka 4.3.1 are in `tests/golden/acl_answers.json`.
 
 | key | API | versions | state | tested |
 | --- | --- | --- | --- | --- |
@@ -62,9 +105,28 @@ def page() -> str:
 
 
 def _served(key: ApiKey) -> tuple[str, str, str, str]:
-    asked = [name for name, request in REQUESTS.items() if request.api_key is key]
-    tested = "; ".join(asked) or EXEMPT[key]
+    asked = sum(request.api_key is key for request in REQUESTS.values())
+    files = ", ".join(f"`{file}`" for file in files_testing(key))
+    tested = f"{files}; ACL matrix: {asked or EXEMPT[key]}"
     return key.api_name, str(APIS[key].versions), LIMITS.get(key, "as Kafka"), tested
+
+
+def files_testing(key: ApiKey) -> list[str]:
+    """Return the test files, below ``tests``, that send requests of an API; at most three."""
+    name = re.compile(rf"\b({key.api_name}Request|ApiKey\.{key.name})\b")
+    sent = [file for file, text in _texts().items() if name.search(text)]
+    return list(dict.fromkeys((*THROUGH_CLIENTS.get(key, ()), *sent)))[:MAX_FILES]
+
+
+@cache
+def _texts() -> dict[str, str]:
+    """Return the test files that talk to running brokers, with their text."""
+    found = [file for folder in FOLDERS for file in sorted((TESTS / folder).rglob("test_*.py"))]
+    return {
+        file.relative_to(TESTS).as_posix(): file.read_text("utf-8")
+        for file in found
+        if file.name != "test_api_versions.py"  # names APIs that it does not ask
+    }
 
 
 if __name__ == "__main__":

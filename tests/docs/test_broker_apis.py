@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from docs.broker_apis import COMMAND, LIMITS, NOT_SERVED, PAGE, page
+from docs.broker_apis import (
+    COMMAND,
+    LIMITS,
+    NOT_SERVED,
+    PAGE,
+    TESTS,
+    THROUGH_CLIENTS,
+    files_testing,
+    page,
+)
 from pyk.reference_broker.handlers.table import APIS
 
 
@@ -18,3 +27,10 @@ def test_no_row_of_the_table_has_an_empty_cell() -> None:
 
     assert len(rows) == len(APIS) + len(NOT_SERVED)
     assert all(cell.strip() for row in rows for cell in row.strip("|").split("|"))
+
+
+def test_every_api_is_tested_by_files_that_exist() -> None:
+    untested = [key.api_name for key in APIS if not files_testing(key)]
+
+    assert untested == [], "name the tests in THROUGH_CLIENTS"
+    assert all((TESTS / file).is_file() for files in THROUGH_CLIENTS.values() for file in files)

@@ -87,7 +87,8 @@ class ApacheKafka:
 
     A ``folder`` that is given is kept, with the logs of all its starts. ``controller_ports`` are
     those of all nodes of its cluster, of which it is number ``node_id``. A benchmark gives no
-    ``jvm_options``: the default ones start quickly and run slowly.
+    ``jvm_options``: the default ones start quickly and run slowly. ``plugins`` is a folder with
+    compiled classes that the configuration may name.
     """
 
     def __init__(
@@ -100,8 +101,10 @@ class ApacheKafka:
         jvm_options: Sequence[str] = QUICK_START,
         folder: Path | None = None,
         version: str = VERSION,
+        plugins: Path | None = None,
     ) -> None:
         self._jvm_options = jvm_options
+        self._plugins = plugins
         self._version = version
         self._config = config or {}
         self._is_kept = folder is not None
@@ -156,7 +159,7 @@ class ApacheKafka:
             self._process = subprocess.Popen(
                 command(
                     "kafka.Kafka", str(self._properties_file),
-                    jvm_options=self._jvm_options, version=self._version,
+                    jvm_options=self._jvm_options, version=self._version, plugins=self._plugins,
                 ),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
@@ -319,12 +322,26 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def compile_java(source: Path, folder: Path) -> None:
+    """Compile a class that uses Kafka's own into a folder."""
+    done = subprocess.run(
+        ["javac", "-nowarn", "-cp", f"{fetch()}/*", "-d", str(folder), str(source)],
+        capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def command(
-    main: str, *arguments: str, jvm_options: Sequence[str] = (), version: str = VERSION
+    main: str,
+    *arguments: str,
+    jvm_options: Sequence[str] = (),
+    version: str = VERSION,
+    plugins: Path | None = None,
 ) -> list[str]:
     level = "info" if main == "kafka.Kafka" else "warn"
     quiet = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={level}"
-    return ["java", "-Xmx512m", *jvm_options, quiet, "-cp", f"{fetch(version)}/*", main, *arguments]
+    class_path = f"{fetch(version)}/*" if plugins is None else f"{fetch(version)}/*:{plugins}"
+    return ["java", "-Xmx512m", *jvm_options, quiet, "-cp", class_path, main, *arguments]
 
 
 def _pom(version: str) -> str:

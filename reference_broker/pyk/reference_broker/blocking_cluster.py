@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
     from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
+    from .client_metrics.latest_pushes import ClientMetrics
     from .expectations import ExpectedRecord
     from .record_notation import WrittenRecord
 
@@ -226,6 +227,13 @@ class Cluster:
     ) -> list[ReceivedRequest]:
         """Return the latest requests that match all given arguments, oldest first."""
         return self._cluster.requests(api, client_id=client_id, node=node)
+
+    def client_metrics(self) -> list[ClientMetrics]:
+        """Return what clients have pushed of their metrics (KIP-714), the last push of each.
+
+        They push what a resource of type ``CLIENT_METRICS`` asks for in its configuration.
+        """
+        return self._cluster.client_metrics()
 
     def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
         if self._loop is None or self._is_forked:

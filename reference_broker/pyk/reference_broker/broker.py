@@ -295,6 +295,7 @@ class Broker:
             clock=self._environment.clock,
             moment=self.moment,
             new_session_id=lambda: self._environment.random.getrandbits(31),
+            new_uuid=self._new_uuid,
             image=self.image,
             configs=self.configs,
             replicas=replicas,

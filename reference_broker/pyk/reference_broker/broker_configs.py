@@ -20,7 +20,13 @@ from .config import (
 )
 from .config.layers import JAAS_CONFIG
 from .controller.configs import ALL_BROKERS
-from .controller.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .controller.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    MetadataImage,
+)
 from .listeners import Endpoint
 
 log = logging.getLogger(__name__)
@@ -117,6 +123,12 @@ class BrokerConfigs:
     def describe_group(self, group_id: str) -> list[ConfigEntry]:
         """Return all configurations of a group, whether or not it exists."""
         return self._layers.describe_group(self._image.config(GROUP_RESOURCE, group_id))
+
+    def describe_client_metrics(self, name: str) -> list[ConfigEntry]:
+        """Return all configurations of a subscription to client metrics, set or not."""
+        return self._layers.describe_client_metrics(
+            self._image.config(CLIENT_METRICS_RESOURCE, name)
+        )
 
     def describe_broker(self) -> list[ConfigEntry]:
         """Return all configurations of this broker, with where each value comes from."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
     from .controller.image import MetadataImage
+    from .client_metrics.latest_pushes import ClientMetrics
     from .expectations import ExpectedRecord
     from .handlers.dispatcher import Dispatcher
     from .partition import Partition
@@ -410,6 +411,13 @@ class AsyncCluster:
     ) -> list[ReceivedRequest]:
         """Return the latest requests that match all given arguments, oldest first."""
         return self._request_log.select(api, client_id, node)
+
+    def client_metrics(self) -> list[ClientMetrics]:
+        """Return what clients have pushed of their metrics (KIP-714), the last push of each.
+
+        They push what a resource of type ``CLIENT_METRICS`` asks for in its configuration.
+        """
+        return self._controller().services.telemetry.pushes.all()
 
     def _controller(self) -> Broker:
         if not self._brokers:

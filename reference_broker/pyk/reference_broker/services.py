@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from pyk.runtime.clock import Clock
 from pyk.runtime.timers import Moment
@@ -24,6 +25,7 @@ from .topic_creation import TopicCreator
 from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
+    from .client_metrics.telemetry import Telemetry
     from .handlers.fetch_session import FetchSessions
     from .quotas.client_quotas import ClientQuotas
     from .security.authorizer import Authorizer
@@ -48,6 +50,7 @@ class BrokerServices:
         clock: Clock,
         moment: Callable[[], Moment],
         new_session_id: Callable[[], int],
+        new_uuid: Callable[[], UUID],
         image: MetadataImage,
         configs: BrokerConfigs,
         replicas: Replicas,
@@ -77,6 +80,7 @@ class BrokerServices:
         self.now = clock.now
         self.time_ms = clock.time_ms
         self._new_session_id = new_session_id
+        self._new_uuid = new_uuid
         self._disk_errors = LogLimiter(log, clock.now)
 
     @cached_property
@@ -107,6 +111,13 @@ class BrokerServices:
             persister=self.share_persister,
             moment=self.moment,
         )
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """What clients push of their metrics, made with the first request about them."""
+        from .client_metrics.telemetry import Telemetry
+
+        return Telemetry(self.image, self.configs.broker.telemetry_max_bytes, self._new_uuid)
 
     @cached_property
     def quotas(self) -> ClientQuotas:

@@ -1,6 +1,7 @@
 """Kafka's broker and topic configurations: their names, valid values and precedence."""
 
 from pyk.reference_broker.config.broker_config import BrokerConfig
+from pyk.reference_broker.config.client_metrics_config import CLIENT_METRICS_DEFINITIONS
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
     ConfigType,
@@ -29,6 +30,7 @@ from pyk.reference_broker.config.log_config import LogConfig
 
 __all__ = [
     "BROKER_DEFINITIONS",
+    "CLIENT_METRICS_DEFINITIONS",
     "GROUP_DEFINITIONS",
     "TOPIC_DEFINITIONS",
     "BrokerConfig",

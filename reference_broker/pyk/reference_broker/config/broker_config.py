@@ -421,6 +421,12 @@ class BrokerConfig(LogCleanerConfig):
         104_857_600, minimum=1, doc="The segment size of the offsets topic."
     )
 
+    # Metrics of clients
+
+    telemetry_max_bytes: int = integer(
+        1_048_576, minimum=1, doc="How large what a client pushes of its metrics may be."
+    )
+
     # Transactions
 
     add_partitions_to_txn_retry_backoff_max_ms: int = integer(

@@ -20,6 +20,7 @@ from itertools import dropwhile, product
 from typing import NamedTuple
 
 from pyk.reference_broker.config.broker_config import BrokerConfig
+from pyk.reference_broker.config.client_metrics_config import CLIENT_METRICS_DEFINITIONS
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
     ConfigType,
@@ -54,6 +55,7 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    CLIENT_METRICS_CONFIG = 7
     GROUP_CONFIG = 8
 
 
@@ -291,6 +293,17 @@ class BrokerConfigLayers:
                 value = definition.parse(group_configs[name])
                 own = ConfigSynonym(name, group_configs[name], ConfigSource.GROUP_CONFIG)
                 synonyms.insert(0, own)
+            entries.append(_entry(definition, value, synonyms, is_read_only=False))
+        return entries
+
+    def describe_client_metrics(self, own: Mapping[str, str]) -> list[ConfigEntry]:
+        """Return all configurations of a subscription that sets ``own``."""
+        entries = []
+        for name, definition in CLIENT_METRICS_DEFINITIONS.items():
+            synonyms = []
+            if name in own:
+                synonyms = [ConfigSynonym(name, own[name], ConfigSource.CLIENT_METRICS_CONFIG)]
+            value = definition.parse(own[name]) if name in own else definition.default
             entries.append(_entry(definition, value, synonyms, is_read_only=False))
         return entries
 

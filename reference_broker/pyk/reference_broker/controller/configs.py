@@ -11,6 +11,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import (
+    CLIENT_METRICS_DEFINITIONS,
     GROUP_DEFINITIONS,
     TOPIC_DEFINITIONS,
     BrokerConfig,
@@ -23,10 +24,17 @@ from pyk.reference_broker.config import (
     check_topic_configs,
     parse_dynamic_broker_config,
 )
+from pyk.reference_broker.config.client_metrics_config import MAX_INTERVAL_MS, MIN_INTERVAL_MS
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from .image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    MetadataImage,
+)
 
 ALL_BROKERS = ""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -100,6 +108,9 @@ class Configs:
                 raise ApiError(
                     ErrorCode.INVALID_REQUEST, "Default group resources are not allowed."
                 )
+        elif resource.type == CLIENT_METRICS_RESOURCE:
+            if not resource.name:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
         else:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
         twice = [name for name, count in Counter(each.name for each in given).items() if count > 1]
@@ -129,6 +140,8 @@ class Configs:
             _check_topic_configs(values)
         elif resource.type == GROUP_RESOURCE:
             self._check_group_configs(values)
+        elif resource.type == CLIENT_METRICS_RESOURCE:
+            _check_subscription(values)
         else:
             _check_broker_configs(resource, changed)
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
@@ -151,6 +164,27 @@ def _check_topic_configs(values: Mapping[str, str]) -> None:
         check_topic_configs(values)
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _check_subscription(values: Mapping[str, str]) -> None:
+    """Raise unless a subscription to client metrics may have these configurations."""
+    from pyk.reference_broker.client_metrics.subscription import Subscription
+
+    for name in values:
+        if name not in CLIENT_METRICS_DEFINITIONS:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
+            )
+    try:
+        interval_ms = Subscription.of(values).interval_ms
+    except InvalidConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    if not MIN_INTERVAL_MS <= interval_ms <= MAX_INTERVAL_MS:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Invalid value {interval_ms} for interval.ms, interval must be between 100 and "
+            "3600000 (1 hour)",
+        )
 
 
 def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> None:

@@ -121,6 +121,8 @@ class MetadataImage:
     """By id."""
     acls: Acls = slotted.field(factory=Acls)
     client_quotas: ClientQuotasImage = slotted.field(factory=ClientQuotasImage)
+    client_metrics_generation: int = 0
+    """How often subscriptions to client metrics have changed."""
     next_producer_id: int = 0
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
@@ -204,6 +206,7 @@ class MetadataImage:
 
     def _config(self, record: ConfigRecord) -> list[Change]:
         resource = (record.resource_type, record.resource_name)
+        self.client_metrics_generation += record.resource_type == CLIENT_METRICS_RESOURCE
         values = self.configs.setdefault(resource, {})
         if record.value is None:
             values.pop(record.name, None)

@@ -39,6 +39,8 @@ def api_versions(
     software = (request.client_software_name, request.client_software_version)
     if context.version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if context.version >= 3 and context.connection is not None:
+        context.connection.software = software
     if context.sasl is not None:
         context.sasl.greeted()
     image = services.image

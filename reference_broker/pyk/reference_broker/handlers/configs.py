@@ -18,6 +18,7 @@ from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.controller.configs import ALL_BROKERS
 from pyk.reference_broker.controller.image import (
     BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
     MetadataImage,
@@ -86,6 +87,12 @@ def _entries(services: ConfigServices, resource: DescribeConfigsResource) -> lis
         if not name:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         return services.configs.describe_group(name)
+    if resource.resource_type == CLIENT_METRICS_RESOURCE:
+        if not name:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+            )
+        return services.configs.describe_client_metrics(name)
     raise ApiError(
         ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}"
     )

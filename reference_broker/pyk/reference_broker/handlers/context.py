@@ -26,6 +26,11 @@ class ClientConnection(Protocol):
 
     @property
     def connection_id(self) -> int: ...
+    @property
+    def port(self) -> str: ...
+
+    software: tuple[str, str]
+
     def when_lost(self, listener: Callable[[], object]) -> None: ...
 
 

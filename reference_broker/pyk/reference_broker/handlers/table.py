@@ -90,6 +90,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.LIST_TRANSACTIONS: _api("0-2", "transaction_listing.list_transactions"),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _api("0-1", "consumer_groups.consumer_group_heartbeat"),
     ApiKey.CONSUMER_GROUP_DESCRIBE: _api("0-1", "consumer_groups.consumer_group_describe"),
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: _api("0", "telemetry.get_telemetry_subscriptions"),
+    ApiKey.PUSH_TELEMETRY: _api("0", "telemetry.push_telemetry"),
     ApiKey.SHARE_FETCH: _api("1-2", "share_fetch.share_fetch"),
     ApiKey.SHARE_ACKNOWLEDGE: _api("1-2", "share_acknowledge.share_acknowledge"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),

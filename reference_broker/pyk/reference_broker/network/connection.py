@@ -65,6 +65,8 @@ class Connection:
     principal = ANONYMOUS
     """Who the client is, as far as it has shown."""
     local_host = ""
+    software = ("unknown", "unknown")
+    """Name and version of the client's software, once its ApiVersions request has told them."""
     access: Access | None = None
     """What the client may do; the handler sets it where there is an authorizer."""
     usage: RequestUsage | None = None
@@ -123,6 +125,11 @@ class Connection:
         self._protocol.supported = {key: self._served[key] for key in LOGIN_APIS}
         self.transport.limit_frames(min(self._max_frame_bytes, self._settings.max_login_bytes))
         self._max_waiting_frames = 1  # whoever it is, also while a refusal is held back
+
+    @property
+    def port(self) -> str:
+        """The port of the client."""
+        return self.transport.peer.rpartition(":")[2]
 
     @property
     def request_bytes(self) -> int:

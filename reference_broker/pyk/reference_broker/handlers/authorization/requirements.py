@@ -68,6 +68,9 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
     ApiKey.DESCRIBE_QUORUM: _needs(on_cluster(DESCRIBE)),
     ApiKey.ADD_RAFT_VOTER: _needs(on_cluster(ALTER)),
     ApiKey.REMOVE_RAFT_VOTER: _needs(on_cluster(ALTER)),
+    # Metrics of clients: whoever connects may push its own
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: _OPEN,
+    ApiKey.PUSH_TELEMETRY: _OPEN,
     # Configurations and quotas
     ApiKey.DESCRIBE_CONFIGS: _needs(then=configs.describe_configs),
     ApiKey.ALTER_CONFIGS: _needs(then=configs.alter_configs),
