@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from pathlib import Path
 
+from docs.tested_apis import TESTED
 from pyk.protocol.api_keys import ApiKey
 from pyk.reference_broker.handlers.table import APIS
 from support.acl_matrix.all_requests import REQUESTS
@@ -16,46 +15,6 @@ from support.acl_matrix.requests import EXEMPT
 
 PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
-
-TESTS = Path(__file__).parents[1]
-FOLDERS = ("conformance", "interop", "integration")
-MAX_FILES = 3
-
-THROUGH_CLIENTS = {
-    ApiKey.API_VERSIONS: ("conformance/test_api_versions.py",),
-    ApiKey.ADD_OFFSETS_TO_TXN: ("conformance/test_transactional_offsets.py",),
-    ApiKey.ADD_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
-    ApiKey.ALTER_CLIENT_QUOTAS: ("conformance/test_quotas.py",),
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: ("conformance/test_cluster_admin.py",),
-    ApiKey.ALTER_REPLICA_LOG_DIRS: ("conformance/test_cluster_admin.py",),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("conformance/test_users_and_tokens.py",),
-    ApiKey.CREATE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
-    ApiKey.DESCRIBE_CLUSTER: ("conformance/test_admin.py",),
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
-    ApiKey.DESCRIBE_LOG_DIRS: (
-        "conformance/test_cluster_admin.py",
-        "interop/test_kafkas_own_cluster_tools.py",
-    ),
-    ApiKey.DESCRIBE_QUORUM: (
-        "conformance/test_cluster_admin.py",
-        "interop/test_kafkas_own_cluster_tools.py",
-    ),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("conformance/test_acl_matrix.py",),
-    ApiKey.DESCRIBE_TRANSACTIONS: ("interop/test_kafkas_own_transactions.py",),
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: ("conformance/test_users_and_tokens.py",),
-    ApiKey.ELECT_LEADERS: ("conformance/test_cluster_admin.py",),
-    ApiKey.EXPIRE_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
-    ApiKey.LIST_CONFIG_RESOURCES: ("conformance/test_cluster_admin.py",),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: ("conformance/test_cluster_admin.py",),
-    ApiKey.LIST_TRANSACTIONS: ("interop/test_kafkas_own_transactions.py",),
-    ApiKey.REMOVE_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
-    ApiKey.RENEW_DELEGATION_TOKEN: ("conformance/test_users_and_tokens.py",),
-    ApiKey.SASL_AUTHENTICATE: ("conformance/test_security.py",),
-    ApiKey.SASL_HANDSHAKE: ("conformance/test_security.py",),
-    ApiKey.TXN_OFFSET_COMMIT: ("conformance/test_transactional_offsets.py",),
-    ApiKey.UNREGISTER_BROKER: ("conformance/test_cluster_admin.py",),
-}
-"""Test files that send requests of an API through a client, and so do not name them."""
 
 NOT_SERVED = {
     ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071)",
@@ -106,27 +65,9 @@ def page() -> str:
 
 def _served(key: ApiKey) -> tuple[str, str, str, str]:
     asked = sum(request.api_key is key for request in REQUESTS.values())
-    files = ", ".join(f"`{file}`" for file in files_testing(key))
+    files = ", ".join(f"`{file}`" for file in TESTED[key])
     tested = f"{files}; ACL matrix: {asked or EXEMPT[key]}"
     return key.api_name, str(APIS[key].versions), LIMITS.get(key, "as Kafka"), tested
-
-
-def files_testing(key: ApiKey) -> list[str]:
-    """Return the test files, below ``tests``, that send requests of an API; at most three."""
-    name = re.compile(rf"\b({key.api_name}Request|ApiKey\.{key.name})\b")
-    sent = [file for file, text in _texts().items() if name.search(text)]
-    return list(dict.fromkeys((*THROUGH_CLIENTS.get(key, ()), *sent)))[:MAX_FILES]
-
-
-@cache
-def _texts() -> dict[str, str]:
-    """Return the test files that talk to running brokers, with their text."""
-    found = [file for folder in FOLDERS for file in sorted((TESTS / folder).rglob("test_*.py"))]
-    return {
-        file.relative_to(TESTS).as_posix(): file.read_text("utf-8")
-        for file in found
-        if file.name != "test_api_versions.py"  # names APIs that it does not ask
-    }
 
 
 if __name__ == "__main__":

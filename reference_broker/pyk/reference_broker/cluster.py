@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from pyk.protocol.records import ConsumerRecord
     from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
-    from .controller.image import MetadataImage
     from .client_metrics.latest_pushes import ClientMetrics
+    from .controller.image import MetadataImage
     from .expectations import ExpectedRecord
     from .handlers.dispatcher import Dispatcher
     from .partition import Partition
