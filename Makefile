@@ -101,7 +101,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml
 	@touch $@
 
 $(PEERS): $(INSTALLED) requirements/peers.txt
-	@echo "== set-up: other people's clients"
+	@echo "== set-up: other people's clients, and libraries that read tables"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
 	@touch $@
 

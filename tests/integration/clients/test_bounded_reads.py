@@ -42,33 +42,6 @@ def test_an_empty_read_is_an_arrow_stream(cluster, topic):
     assert pa.table(read(cluster.bootstrap, topic, columns=["value"])).to_pydict() == {"value": []}
 
 
-def test_pandas_reads_it(cluster, orders):
-    pytest.importorskip("pandas")
-
-    frame = pa.table(read(cluster.bootstrap, orders, order="time")).to_pandas()
-
-    assert numbers(frame["value"]) == list(range(100))
-    assert frame["timestamp"].is_monotonic_increasing
-
-
-def test_polars_reads_it(cluster, orders):
-    polars = pytest.importorskip("polars")
-
-    frame = polars.DataFrame(read(cluster.bootstrap, orders))
-
-    assert numbers(frame["value"]) == list(range(100))
-
-
-def test_duckdb_reads_it(cluster, orders):
-    duckdb = pytest.importorskip("duckdb")
-    tables = read(cluster.bootstrap, orders, columns=["partition"])
-
-    with duckdb.connect() as database:
-        database.register("orders", tables)
-        counts = database.sql("select partition, count(*) from orders group by 1 order by 1")
-        assert counts.fetchall() == [(0, 34), (1, 33), (2, 33)]
-
-
 def loop_threads() -> set[threading.Thread]:
     """Return the threads of consumers; others come and go, such as those that look up names."""
     return {thread for thread in threading.enumerate() if "consumer" in thread.name}
