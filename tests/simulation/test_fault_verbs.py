@@ -262,6 +262,7 @@ VERBS: dict[str, Callable[[FaultRule], object]] = {
     "half_open": lambda rule: rule.apply_then_lose_response(half_open=True),
     "close": lambda rule: rule.close(),
     "truncate": lambda rule: rule.truncate(),
+    "corrupt": lambda rule: rule.corrupt(),
     "duplicate": lambda rule: rule.duplicate(),
 }
 

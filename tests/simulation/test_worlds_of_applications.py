@@ -9,6 +9,7 @@ import pytest
 
 from pyk.clients import AsyncConsumer, AsyncProducer, ConsumerRecord, RetryPolicy
 from pyk.reference_broker import AsyncCluster, Cluster, World
+from pyk.runtime.virtual_time import VirtualClock
 
 HOUR = 3600.0
 POLICY = RetryPolicy(attempts=1, topics={"orders-in-1h": HOUR, "orders-in-6h": 6 * HOUR})
@@ -160,6 +161,11 @@ def test_a_blocking_cluster_is_refused_in_a_world_and_its_twin_named() -> None:
 
     with pytest.raises(RuntimeError, match="in a simulated world use AsyncCluster"):
         World().run(main())
+
+
+def test_a_clock_that_is_not_the_loops_is_refused_and_the_world_named() -> None:
+    with pytest.raises(RuntimeError, match=r"not the clock of this event loop.*World\(\)\.run"):
+        Cluster(clock=VirtualClock()).open()
 
 
 def test_after_a_run_clients_are_on_this_machine_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from os import PathLike, fspath
@@ -69,6 +70,9 @@ _SET_BY_ARGUMENTS = {
     "node.id": "the cluster: node 0 is the first",
     "broker.id": "the cluster: node 0 is the first",
 }
+
+MOST_SECONDS_APART = 1.0
+"""A clock and a loop that belong together differ by roundings, and a pause of the process."""
 
 OPEN_IT = "enter it with a `with` statement, or call open()"
 ENTER_IT = "enter it with `async with`, or await open()"
@@ -236,8 +240,22 @@ class AsyncCluster:
 
     async def open(self) -> None:
         """Start all nodes."""
+        self._check_clock()
         for node in range(len(self._listeners)):
             await self.start(node)
+
+    def _check_clock(self) -> None:
+        """Raise unless a clock that was passed in is that of the event loop, which has all timers.
+
+        Tools that freeze time freeze that of the loop, too.
+        """
+        if type(self.clock) is SystemClock:
+            return
+        if abs(self.clock.now() - asyncio.get_running_loop().time()) > MOST_SECONDS_APART:
+            raise RuntimeError(
+                f"clock={self.clock!r} is not the clock of this event loop, so nothing would be "
+                "due in time: for virtual time run AsyncCluster in World().run(main())"
+            )
 
     async def close(self) -> None:
         """Stop all nodes."""
