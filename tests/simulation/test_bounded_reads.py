@@ -238,10 +238,10 @@ async def test_a_topic_or_partition_that_does_not_exist_raises_soon():
         with pytest.raises(UnknownTopicOrPartitionError, match="has no partition 7"):
             await read(cluster, start={7: 0})
         missing = aread(cluster.bootstrap, "nothing", **client_options(network_of(cluster)))  # type: ignore[misc]
-        with pytest.raises(UnknownTopicOrPartitionError):
+        with pytest.raises(UnknownTopicOrPartitionError, match="'nothing' does not exist: is its"):
             await anext(missing)
 
-        assert current_clock().now() - began < 10
+        assert current_clock().now() - began < 3
 
 
 @pytest.mark.parametrize("order", ["arrival", "time"])

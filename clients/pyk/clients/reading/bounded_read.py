@@ -24,7 +24,7 @@ from pyk.clients.topic_partition import OffsetAndTimestamp, TopicPartition
 # without a record that would end the wait, so the position is checked this often.
 POLL_TIMEOUT = 0.05
 # Seconds for which brokers may not know a topic that was just created.
-UNKNOWN_TOPIC_SECONDS = 5.0
+UNKNOWN_TOPIC_SECONDS = 2.0
 
 Step = Callable[[Any], Any]
 """What to call with the consumer; what it returns may have to be awaited."""
@@ -98,7 +98,9 @@ class BoundedRead:
             )
         except KafkaTimeoutError as error:
             if isinstance(error.__cause__, UnknownTopicOrPartitionError):
-                raise error.__cause__ from None
+                raise UnknownTopicOrPartitionError(
+                    f"topic {topic!r} does not exist: is its name right?", topic=topic
+                ) from None
             found = yield lambda consumer: consumer.partitions_for(topic)
         return found
 
