@@ -6,19 +6,20 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from os import PathLike, fspath
-from random import Random, SystemRandom
+from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
-from pyk.runtime.filesystem import FileSystem, OsFileSystem
-from pyk.runtime.network import Network, SystemNetwork
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.network import Network
 from pyk.runtime.network.host_name import reachable_host
 from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
-from .broker import Broker, Environment
+from .broker import Broker
+from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
@@ -121,7 +122,7 @@ class AsyncCluster:
             )
         is_in_memory = data_dir is None or current_host() is not None
         self._has_own_disk = filesystem is None and is_in_memory
-        environment = _environment(clock, network, filesystem, random, in_memory=is_in_memory)
+        environment = environment_of(clock, network, filesystem, random, in_memory=is_in_memory)
         self._environment = environment
         self.clock = environment.clock
         self._skewed_seconds = 0.0
@@ -456,47 +457,6 @@ class AsyncCluster:
 def whereabouts(cluster: AsyncCluster) -> str:
     is_open = all(endpoint.port for node in cluster._listeners for endpoint in node.bound)
     return f"at {cluster.bootstrap}" if is_open else "not open"
-
-
-def _environment(
-    clock: Clock | None,
-    network: Network | None,
-    filesystem: FileSystem | None,
-    random: Random | None,
-    *,
-    in_memory: bool,
-) -> Environment:
-    """Return what was given, otherwise what a simulated world has, otherwise the machine's own."""
-    here = current_host()
-    host = None if here is None else here.for_cluster()
-    if host is not None:
-        clock, network, random = clock or host.clock, network or host.network, random or host.random
-    clock = clock or SystemClock()
-    if filesystem is None:
-        disk = None if host is None else host.disk
-        filesystem = _disk_in_memory(disk, clock) if in_memory else OsFileSystem()
-    return Environment(
-        clock=clock,
-        random=random or SystemRandom(),
-        network=network or SystemNetwork(),
-        filesystem=filesystem,
-    )
-
-
-def _disk_in_memory(disk: FileSystem | None, clock: Clock) -> FileSystem:
-    from pyk.runtime.filesystem.memory import MemoryFileSystem
-
-    return _faulty(disk or MemoryFileSystem(clock.time_ms), clock)
-
-
-def _faulty(filesystem: FileSystem, clock: Clock) -> FileSystem:
-    """Return a disk in memory that fails on demand; in virtual time, time passes while it waits."""
-    from pyk.runtime.filesystem.faulty import FaultyFileSystem
-
-    advance = getattr(clock, "advance", None)
-    return (
-        FaultyFileSystem(filesystem) if advance is None else FaultyFileSystem(filesystem, advance)
-    )
 
 
 def _quick_start(config: Mapping[str, object]) -> dict[str, object]:
