@@ -21,7 +21,8 @@ from pyk.clients.processing.calls import note_origin, overdue
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import ProducerRecord, results_of
-from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.processing.session import HandlerSession
+from pyk.clients.processing.session_role import LAST_SECONDS, Session
 from pyk.clients.producer import AsyncProducer
 from pyk.clients.wording import counted
 
@@ -56,7 +57,7 @@ class TaskRunner:
         self,
         consumer: Any,
         options: HandlerOptions,
-        session: Callable[..., HandlerSession] = HandlerSession,
+        session: Callable[..., Session] = HandlerSession,
     ) -> None:
         self._consumer = consumer
         self._core = consumer._core
@@ -74,7 +75,7 @@ class TaskRunner:
     async def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
         await self._session.begin()
-        self._consumer._handlers = self._session
+        self._consumer._handlers = self._session.releases
         patience = 0.0
         try:
             patience = await self._read()
@@ -186,7 +187,7 @@ class TaskRunner:
     def _attempted(self, job: Job, wait: float | None) -> None:
         """Finish a job, or let it run again after so many seconds."""
         if wait is not None:
-            self._session.call_again(job, wait)
+            self._session.delays.call_again(job, wait)
             return
         is_batch = bool(job.mates)
         if self._session.handler_done(job):

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError, UnsupportedVersionError
+from pyk.clients.processing.delays import Delays
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.recovery import Recovery
+from pyk.clients.processing.runner import Runner
 from pyk.clients.producer import AsyncProducer, Producer
 from pyk.clients.share.acknowledge_type import AcknowledgeType
 from pyk.clients.share.acknowledgements import GAP, Acknowledgements
@@ -53,8 +55,7 @@ async def share_in_tasks(
     from pyk.clients.processing.async_driver import TaskRunner
 
     checked = _checked(handler, AsyncProducer, consumer._core.config, options)
-    session: Any = ShareHandlerSession
-    await TaskRunner(consumer, checked, session).run()
+    await TaskRunner(consumer, checked, ShareHandlerSession).run()
 
 
 def share_in_threads(
@@ -64,8 +65,7 @@ def share_in_threads(
     from pyk.clients.processing.thread_driver import ThreadRunner
 
     checked = _checked(handler, Producer, consumer._core.config, options)
-    session: Any = ShareHandlerSession
-    ThreadRunner(consumer, checked, session).run()
+    ThreadRunner(consumer, checked, ShareHandlerSession).run()
 
 
 def _checked(
@@ -108,20 +108,20 @@ class ShareRecovery(Recovery):
 class ShareHandlerSession:
     """The jobs of one ``process()`` of a share consumer."""
 
-    results = None
+    results = releases = None
 
     def __init__(
         self,
         core: ShareCore,
         jobs: Jobs,
-        runner: Any,
+        runner: Runner,
         lock: AbstractContextManager[object],
         options: HandlerOptions,
     ) -> None:
         self.recovery = ShareRecovery(core, options)
         self._core = core
         self._jobs = jobs
-        self._runner = runner
+        self.delays = Delays(jobs, runner, lock)
         self._lock = lock
         self._limit = 2 * options.concurrency
         self._unfinished = 0
@@ -205,15 +205,6 @@ class ShareHandlerSession:
         self._sends_soon = False
         if not self._core.is_closed:
             self._core.commit_soon()
-
-    def call_again(self, job: Job, seconds: float) -> None:
-        """Let a job run again after so many seconds; its lock is renewed meanwhile."""
-        asyncio.get_running_loop().call_later(seconds, self._resume, job)
-
-    def _resume(self, job: Job) -> None:
-        with self._lock:
-            self._jobs.resume(job)
-        self._runner.wake()
 
     def job_stopped(self) -> None:
         """Do nothing: no rebalance waits for a job."""

@@ -20,7 +20,8 @@ from pyk.clients.processing.calls import note_origin, overdue_after
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
-from pyk.clients.processing.session import LAST_SECONDS, HandlerSession
+from pyk.clients.processing.session import HandlerSession
+from pyk.clients.processing.session_role import LAST_SECONDS, Session
 from pyk.clients.producer import Producer
 from pyk.clients.wording import counted
 
@@ -50,7 +51,7 @@ class ThreadRunner:
         self,
         consumer: Any,
         options: HandlerOptions,
-        session: Callable[..., HandlerSession] = HandlerSession,
+        session: Callable[..., Session] = HandlerSession,
     ) -> None:
         if inspect.iscoroutinefunction(options.handler):
             raise TypeError(
@@ -71,7 +72,7 @@ class ThreadRunner:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
         call = self._consumer._thread.call
         call(self._session.begin())
-        self._consumer._handlers = self._session
+        self._consumer._handlers = self._session.releases
         patience = 0.0
         try:
             patience = self._read()
@@ -135,7 +136,7 @@ class ThreadRunner:
                     raise
                 self._stopped(job, is_done=wait is None)
                 if wait is not None:
-                    self._core.call_soon(self._session.call_again, job, wait)
+                    self._core.call_soon(self._session.delays.call_again, job, wait)
         except BaseException as error:  # the caller of process() gets it
             self.fail(error)
         finally:

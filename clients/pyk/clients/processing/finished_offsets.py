@@ -1,0 +1,57 @@
+"""Say which offsets handlers have finished: in commits, and as the owner before has left them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.processing.gaps import NoteLimit, decode_finished, encode_finished
+from pyk.clients.processing.jobs import Jobs
+from pyk.clients.processing.pauses import Pauses
+from pyk.clients.topic_partition import OffsetAndMetadata
+
+
+class FinishedOffsets:
+    """What the commits of a consumer ask during ``process()``. ``lock`` guards ``jobs``."""
+
+    def __init__(
+        self,
+        core: ConsumerCore,
+        jobs: Jobs,
+        lock: AbstractContextManager[object],
+        pauses: Pauses,
+        *,
+        commits_by_itself: bool,
+    ) -> None:
+        self._core = core
+        self._jobs = jobs
+        self._lock = lock
+        self._pauses = pauses
+        self.notes = NoteLimit()
+        self.commits_by_itself = commits_by_itself
+        """Whether the consumer commits what is finished; otherwise transactions do."""
+
+    def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
+        """Return the first unfinished offset of a partition, and a note of what is finished
+        after it; None if all is finished."""
+        with self._lock:
+            partition = self._jobs.of(assignment)
+            offset, finished = (None, []) if partition is None else partition.restart()
+        if offset is None:
+            return None
+        return OffsetAndMetadata(offset, encode_finished(offset, finished, self.notes.max_bytes))
+
+    def shorten_notes(self) -> bool:
+        """Write shorter notes, as a broker has refused one; return False if there are none left."""
+        return self.notes.shorten()
+
+    def done_before(self, assignment: Assignment) -> frozenset[int]:
+        """Return what the owner before has finished, as its last commit tells."""
+        assigned, group = self._pauses.assigned(assignment), self._core.group
+        if assigned is None or group is None:
+            return frozenset()
+        committed = group.progress.begun_with(assigned)
+        if committed is None:
+            return frozenset()
+        return decode_finished(committed.offset, committed.metadata)

@@ -1,0 +1,113 @@
+"""Stop handlers when the group takes partitions away, and when the consumer closes.
+
+On the consumer's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+
+from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose
+from pyk.clients.processing.jobs import Jobs, PartitionJobs
+from pyk.clients.processing.recovery import Recovery
+from pyk.clients.processing.runner import Runner
+from pyk.clients.processing.transactions import ResultTransactions
+from pyk.clients.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
+
+# The part of its time in a rebalance that a member gives handlers of revoked partitions to finish.
+# The group waits for it for max_poll_interval_ms, of which a heartbeat interval may have passed
+# before it knows. After that the group goes on without it, and nothing can be committed.
+PATIENCE = 0.8
+# Seconds between two looks whether a partition that is waited for was lost.
+LOOK_INTERVAL = 0.1
+
+
+class Releases:
+    """What the consumer tells the handlers of one ``process()``. ``lock`` guards ``jobs``."""
+
+    def __init__(
+        self,
+        core: ConsumerCore,
+        jobs: Jobs,
+        runner: Runner,
+        lock: AbstractContextManager[object],
+        *,
+        recovery: Recovery,
+        transactions: ResultTransactions | None,
+    ) -> None:
+        self._core = core
+        self._jobs = jobs
+        self._runner = runner
+        self._lock = lock
+        self._recovery = recovery
+        self._transactions = transactions
+        self._stopped = asyncio.Event()
+        longest_ms = core.config.max_poll_interval_ms - core.config.heartbeat_interval_ms
+        self.patience = PATIENCE * max(longest_ms, 0) / 1000
+        """Seconds that handlers of revoked partitions have to finish."""
+
+    async def release(self, event: ApplicationEvent) -> None:
+        """Stop the handlers of partitions that go.
+
+        Those of revoked partitions may finish, as long as the group waits for this member; what
+        they finish is committed. Those of lost partitions are cancelled.
+        """
+        if isinstance(event, Assign):
+            return
+        with self._lock:
+            closing = self._jobs.close(event.partitions)
+        if not isinstance(event, Lose):
+            deadline = self._core.client.clock.now() + self.patience
+            await self._finish(closing, event.partitions, deadline)
+        self._cancel(closing)
+
+    async def _finish(
+        self, closing: list[PartitionJobs], partitions: Collection[TopicPartition], deadline: float
+    ) -> None:
+        """Wait for the handlers of partitions, and commit what they finish."""
+        was_running = any(p.running for p in closing)
+        if was_running:
+            await self._wait(closing, deadline)
+        if self._transactions is not None:
+            await self._transactions.flush(partitions, deadline)
+        elif was_running and self._core.group is not None:
+            await self._core.group.commits.commit_finished(partitions)
+
+    async def _wait(self, closing: list[PartitionJobs], deadline: float) -> None:
+        now = self._core.client.clock.now
+        while any(p.running and not p.assignment.is_lost for p in closing):
+            left = deadline - now()
+            if left <= 0 or self._core.is_closed:
+                return
+            self._stopped.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, LOOK_INTERVAL)):
+                    await self._stopped.wait()
+
+    def _cancel(self, closing: list[PartitionJobs]) -> None:
+        with self._lock:
+            self._jobs.forget(closing)
+            running = [job for partition in closing for job in partition.running]
+        if running:
+            names = ", ".join(sorted({str(job.partition.topic_partition) for job in running}))
+            log.warning("Cancelled %d handlers of %s, which went away", len(running), names)
+            self._runner.cancel(running)
+
+    def job_stopped(self) -> None:
+        """Note that a job of a partition that closes does not run any more."""
+        self._stopped.set()
+
+    async def consumer_closes(self, deadline: float) -> None:
+        """Write what is done before the consumer is closed; handlers are not waited for."""
+        with self._lock:
+            self._jobs.is_stopping = True
+        if self._transactions is not None:
+            await self._transactions.close(deadline)
+        await self._recovery.close()
