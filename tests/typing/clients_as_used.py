@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from typing import assert_type
+from uuid import UUID
 
 from pyk.clients import (
     AcknowledgeType,
@@ -10,9 +12,11 @@ from pyk.clients import (
     AsyncAdmin,
     AsyncConsumer,
     AsyncShareConsumer,
+    ClassicGroupDescription,
     ConfigResource,
     Consumer,
     ConsumerRecord,
+    GroupChange,
     KafkaError,
     NewTopic,
     OffsetAndMetadata,
@@ -22,7 +26,9 @@ from pyk.clients import (
     StringDeserializer,
     StringSerializer,
     TopicAlreadyExistsError,
+    TopicDescription,
     TopicPartition,
+    Until,
 )
 
 
@@ -43,6 +49,23 @@ def administer(admin: Admin) -> dict[str, int]:
     committed: dict[TopicPartition, OffsetAndMetadata | None]
     committed = admin.list_consumer_group_offsets("group", timeout=5.0)
     print(committed)
+    topic_id = UUID(int=1)
+    by_id: dict[UUID, TopicDescription] = admin.describe_topics([topic_id])
+    by_name: dict[str, TopicDescription] = admin.describe_topics(["orders"])
+    admin.describe_topics(["orders"])[topic_id]  # wrong
+    admin.delete_topics([topic_id])
+    of_several = admin.list_consumer_group_offsets({"group": None})
+    assert_type(of_several, dict[str, dict[TopicPartition, OffsetAndMetadata | None]])
+    admin.list_consumer_group_offsets({"group": None}, [TopicPartition("orders", 0)])  # wrong
+    assert_type(admin.wait_until(Until.topic_exists("orders")), TopicDescription)
+    assert_type(admin.wait_until(Until.offset_is_reached(TopicPartition("orders", 0), 5)), int)
+    admin.wait_until("orders")  # wrong
+    changes = admin.watch_groups(types=["share"])
+    assert_type(next(changes), GroupChange)
+    assert_type(admin.describe_classic_groups("group"), dict[str, ClassicGroupDescription])
+    admin.remove_raft_voter(1, "directory")  # wrong
+    admin.reset_offsets("group", to="now")  # wrong
+    print(by_id, by_name)
     return {name: topic.partition_count for name, topic in admin.list_topics().items()}
 
 
@@ -51,6 +74,9 @@ async def administer_async() -> None:
         names: list[str] = sorted(await admin.list_topics())
         print(names)
         admin.list_topics().items()  # wrong
+        async for change in admin.watch_groups():
+            assert_type(change, GroupChange)
+        assert_type(await admin.wait_until(Until.topic_exists("orders")), TopicDescription)
 
 
 def consume(consumer: Consumer[str, dict[str, int]]) -> int:

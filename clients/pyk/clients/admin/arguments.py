@@ -6,7 +6,8 @@ shows the valid form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 
 T = TypeVar("T")
+E = TypeVar("E", bound=enum.Enum)
 
 
 def checked_name(given: Any, what: str) -> str:
@@ -51,8 +53,11 @@ def checked_topics(given: Any) -> list[Any]:
     if isinstance(given, str | UUID):
         return [given]
     listed = list(_several(given, "str, each a topic"))
-    if listed and all(isinstance(one, UUID) for one in listed):
+    ids = [one for one in listed if isinstance(one, UUID)]
+    if len(ids) == len(listed):
         return listed
+    if ids:
+        raise TypeError(f"give topics all by name or all by id, not {listed!r}")
     return [checked_name(one, "a topic") for one in listed]
 
 
@@ -131,15 +136,48 @@ def checked_offsets(
     given: Mapping[TopicPartition, OffsetAndMetadata | int],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return the offsets to commit, by partition."""
-    return _by_partition(
-        given,
-        "offset",
-        lambda offset: (
+
+    def checked(offset: Any) -> OffsetAndMetadata:
+        wanted = (
             offset
             if isinstance(offset, OffsetAndMetadata)
             else OffsetAndMetadata(checked_number(offset, "an offset"))
-        ),
-    )
+        )
+        if wanted.offset < 0:
+            raise ValueError(f"an offset to commit must be 0 or more, not {wanted.offset}")
+        return wanted
+
+    return _by_partition(given, "offset", checked)
+
+
+def checked_enum(given: Any, kind: type[E], what: str) -> E:
+    """Return a member of an enum."""
+    if isinstance(given, kind):
+        return given
+    members = ", ".join(f"{kind.__name__}.{one.name}" for one in kind)
+    raise TypeError(f"{what} must be one of {members}, not {given!r}")
+
+
+def checked_words(given: Any, words: Iterable[str], what: str) -> list[str]:
+    """Return words that brokers know, in any case; raise ``ValueError`` for another one."""
+    wanted, known = checked_names(given, what), list(words)
+    for one in wanted:
+        if one.lower() not in map(str.lower, known):
+            raise ValueError(f"{what} must be one of {', '.join(known)}, not {one!r}")
+    return wanted
+
+
+def checked_replicas(
+    given: Mapping[TopicPartition, Sequence[int] | None],
+) -> dict[TopicPartition, list[int] | None]:
+    """Return the brokers of each partition, None to cancel a move."""
+
+    def checked(brokers: Any) -> list[int] | None:
+        if brokers is None:
+            return None
+        return [checked_number(one, "a broker id") for one in _several(brokers, "broker ids")]
+
+    return _by_partition(given, "[broker id]", checked)
 
 
 def checked_numbers(given: Any, what: str) -> list[int]:

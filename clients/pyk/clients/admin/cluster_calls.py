@@ -7,7 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from pyk.clients.admin import cluster, features, quorums, raft_voters
-from pyk.clients.admin.arguments import checked_broker_id, checked_name, checked_node_id
+from pyk.clients.admin.arguments import (
+    checked_broker_id,
+    checked_enum,
+    checked_name,
+    checked_node_id,
+)
 from pyk.clients.admin.calls import Calls, metadata_request
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
@@ -15,6 +20,7 @@ from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
 from pyk.clients.admin.quorums import QuorumInfo
 from pyk.clients.admin.raft_voters import RaftVoterEndpoint
 from pyk.clients.admin.routes import Route, ToAnyNode, ToController, ToNodes
+from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.dialer import SOFTWARE_NAME
 from pyk.clients.engine.metadata import MetadataUpdate
 from pyk.clients.errors import KafkaError, UnsupportedVersionError, error_for
@@ -126,13 +132,19 @@ class ClusterCalls:
     async def list_config_resources(
         self, types: Iterable[ConfigResourceType], *, timeout: float | None
     ) -> list[ConfigResource]:
-        wanted = [ConfigResourceType(one) for one in types]
+        given = (types,) if isinstance(types, str | ConfigResourceType) else types
+        wanted = [checked_enum(one, ConfigResourceType, "a type of resources") for one in given]
         # Version 0 knows the subscriptions to client metrics and nothing else.
         min_version = 0 if wanted == [ConfigResourceType.CLIENT_METRICS] else 1
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int) -> list[ConfigResource] | KafkaError:
-            request = ListConfigResourcesRequest(resource_types=list(map(int, wanted)))
+            request = VersionedRequest(
+                ListConfigResourcesRequest,
+                lambda version: ListConfigResourcesRequest(
+                    resource_types=list(map(int, wanted)) if version else []
+                ),
+            )
             response = await self._calls.send(node_id, request, deadline, min_version=min_version)
             if response.error_code != ErrorCode.NONE:
                 return error_for(response.error_code, api_key=response.api_key)

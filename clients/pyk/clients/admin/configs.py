@@ -147,6 +147,15 @@ class AlterConfig:
     value: str | None = attrs.field(default=None, repr=False)
     operation: AlterConfigOperation = AlterConfigOperation.SET
 
+    def __attrs_post_init__(self) -> None:
+        name: object = self.name
+        value: object = self.value
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a setting must be a str, not {name!r}")
+        if not isinstance(value, str | None):
+            kind = type(value).__name__  # the value may be a secret
+            raise TypeError(f"value of AlterConfig({name!r}) must be a str, not {kind}")
+
 
 def describe_configs_request(
     resources: Iterable[ConfigResource], *, documentation: bool, synonyms: bool

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import groups, members
-from pyk.clients.admin.arguments import checked_name, checked_names
+from pyk.clients.admin.arguments import checked_name, checked_names, checked_words
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.groups import (
     ClassicGroupDescription,
@@ -45,8 +45,8 @@ class GroupCalls:
         protocol_types: Iterable[str],
         timeout: float | None,
     ) -> list[GroupListing]:
-        wanted_states = checked_names(states, "a state")
-        wanted_types = checked_names(types, "a type")
+        wanted_states = checked_words(states, groups.STATES, "a state")
+        wanted_types = checked_words(types, groups.TYPES, "a type")
         protocols = checked_names(protocol_types, "a protocol type")
         response = await self._calls.metadata((), timeout)
         deadline = self._calls.deadline(timeout)
@@ -74,12 +74,7 @@ class GroupCalls:
     async def list_consumer_groups(
         self, *, states: Iterable[str], types: Iterable[str], timeout: float | None
     ) -> list[GroupListing]:
-        wanted = checked_names(types, "a type")
-        for one in wanted:
-            if one not in groups.TYPES_OF_CONSUMERS:
-                raise ValueError(
-                    f"consumers have groups of the types classic and consumer, not {one!r}"
-                )
+        wanted = checked_words(types, groups.TYPES_OF_CONSUMERS, "a type of groups of consumers")
         return await self.list_groups(
             states=states,
             types=wanted or groups.TYPES_OF_CONSUMERS,

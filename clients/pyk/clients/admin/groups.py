@@ -29,7 +29,18 @@ CLASSIC = "classic"
 CONSUMER = "consumer"
 """The protocol type of groups of consumers, and the type of those that follow KIP-848."""
 TYPES_OF_CONSUMERS = (CLASSIC, CONSUMER)
+TYPES = (CLASSIC, CONSUMER, "share", "streams")
 DEAD = "Dead"
+STATES = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Empty",
+    DEAD,
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+)
 FIRST_VERSION_WITH_TYPES = 5
 
 

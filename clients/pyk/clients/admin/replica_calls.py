@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyk.clients.admin import quorums, replica_places
-from pyk.clients.admin.arguments import checked_broker_id, checked_partitions
+from pyk.clients.admin.arguments import (
+    checked_broker_id,
+    checked_enum,
+    checked_partitions,
+    checked_replicas,
+)
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.quorums import ElectionType
 from pyk.clients.admin.replica_places import (
@@ -25,7 +30,7 @@ ALL = "all partitions"
 
 
 class ReplicaCalls:
-    """Carries out the calls about replicas; :class:`AsyncReplicaAdmin` documents them."""
+    """Carries out the calls about replicas; :class:`AsyncAdmin` documents them."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -81,7 +86,7 @@ class ReplicaCalls:
         *,
         timeout: float | None,
     ) -> dict[TopicPartition, bool]:
-        kind = ElectionType(election_type)
+        kind = checked_enum(election_type, ElectionType, "an election type")
         wanted = None if partitions is None else checked_partitions(partitions)
         deadline = await self._calls.begin(timeout)
         min_version = None if kind is ElectionType.PREFERRED else FIRST_VERSION_WITH_ELECTION_TYPE
@@ -104,7 +109,7 @@ class ReplicaCalls:
         allow_replication_factor_change: bool,
         timeout: float | None,
     ) -> None:
-        wanted = checked_partitions(replicas)
+        wanted = checked_replicas(replicas)
         deadline = await self._calls.begin(timeout)
         min_version = None
         if not allow_replication_factor_change:
@@ -112,7 +117,7 @@ class ReplicaCalls:
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
             request = replica_places.reassignments_request(
-                {one: replicas[one] for one in some},
+                {one: wanted[one] for one in some},
                 allow_replication_factor_change=allow_replication_factor_change,
                 timeout_ms=self._calls.remaining_ms(deadline),
             )

@@ -8,6 +8,7 @@ from typing import Any
 from pyk.clients.admin import transactions
 from pyk.clients.admin.arguments import (
     checked_abort_spec,
+    checked_milliseconds,
     checked_name,
     checked_names,
     checked_node_id,
@@ -70,6 +71,9 @@ class TransactionCalls:
         transactional_id_pattern: str | None,
         timeout: float | None,
     ) -> list[TransactionListing]:
+        duration_ms = checked_milliseconds(duration_ms, "duration_ms")
+        if transactional_id_pattern is not None:
+            checked_name(transactional_id_pattern, "transactional_id_pattern")
         request = ListTransactionsRequest(
             state_filters=checked_transaction_states(states),
             producer_id_filters=checked_numbers(producer_ids, "a producer id"),

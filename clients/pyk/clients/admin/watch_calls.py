@@ -16,7 +16,6 @@ from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
 from pyk.clients.admin.groups import GroupListing
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.topic_calls import TopicCalls
-from pyk.clients.arguments import checked_timeout
 from pyk.clients.errors import (
     GroupIdNotFoundError,
     KafkaTimeoutError,
@@ -105,7 +104,8 @@ class WatchCalls:
 
 def checked_pause(given: Any) -> float:
     """Return the seconds between two questions."""
-    seconds = checked_timeout(given)
-    if not seconds:
-        raise ValueError(f"every must be more than 0 seconds, not {given!r}")
-    return seconds
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(f"every must be a number of seconds, not {given!r}")
+    if not 0 < given < float("inf"):
+        raise ValueError(f"every must be more than 0 seconds and finite, not {given!r}")
+    return float(given)

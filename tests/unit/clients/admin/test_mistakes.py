@@ -1,0 +1,198 @@
+"""A mistake in a call of the admin client is named at once, with what to write instead."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from pyk.clients import (
+    Admin,
+    AlterConfig,
+    AsyncAdmin,
+    ClosedError,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    RaftVoterEndpoint,
+    TopicPartition,
+)
+
+PLACE = TopicPartition("orders", 0)
+ID = UUID(int=1)
+MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
+    (
+        "a name as a topic",
+        lambda a: a.create_topics("orders"),
+        TypeError,
+        r"is NewTopic\(name, …\)",
+    ),
+    ("no topics", lambda a: a.describe_topics(None), TypeError, "sequence of str, each a topic"),
+    ("bytes", lambda a: a.describe_topics([b"orders"]), TypeError, "a topic must be a str"),
+    (
+        "names and ids",
+        lambda a: a.delete_topics(["orders", ID]),
+        TypeError,
+        "all by name or all by",
+    ),
+    ("no page", lambda a: a.describe_topics("o", page_size=0), ValueError, "page_size must be 1"),
+    ("names to grow", lambda a: a.create_partitions(["o"]), TypeError, "{topic: number of partit"),
+    ("a count", lambda a: a.create_partitions({"o": "3"}), TypeError, "partitions must be an int"),
+    ("partitions", lambda a: a.delete_records([PLACE]), TypeError, r"partition\): offset}"),
+    ("offset", lambda a: a.delete_records({PLACE: "5"}), TypeError, "an offset must be an int"),
+    (
+        "topic",
+        lambda a: a.alter_consumer_group_offsets("g", {"o": 1}),
+        TypeError,
+        r"Partition\(topic",
+    ),
+    (
+        "negative",
+        lambda a: a.alter_consumer_group_offsets("g", {PLACE: -1}),
+        ValueError,
+        "0 or more",
+    ),
+    (
+        "both",
+        lambda a: a.list_consumer_group_offsets({"g": None}, [PLACE]),
+        TypeError,
+        "by group id",
+    ),
+    (
+        "a naive datetime",
+        lambda a: a.reset_offsets("g", to=datetime.datetime(2026, 1, 1)),
+        ValueError,
+        "with a time zone",
+    ),
+    (
+        "a date",
+        lambda a: a.reset_offsets("g", to=datetime.date(2026, 1, 1)),
+        TypeError,
+        "a datetime",
+    ),
+    (
+        "a word",
+        lambda a: a.list_offsets({PLACE: "latest"}),
+        TypeError,
+        "OffsetSpec.LATEST or a time",
+    ),
+    ("a tuple", lambda a: a.describe_configs([("topic", "o")]), TypeError, "ConfigResource.topic"),
+    (
+        "a dict of settings",
+        lambda a: a.incremental_alter_configs({ConfigResource.topic("o"): {"retention.ms": "5"}}),
+        TypeError,
+        r"AlterConfig\(name, value\)",
+    ),
+    ("a state", lambda a: a.list_groups(states=["Stabel"]), ValueError, "Stable, Empty"),
+    ("a type", lambda a: a.list_groups(types=["shared"]), ValueError, "classic, consumer, share"),
+    ("share", lambda a: a.list_consumer_groups(types=["share"]), ValueError, "classic, consumer"),
+    ("an id", lambda a: a.describe_consumer_groups([3]), TypeError, "a group id must be a str"),
+    (
+        "members",
+        lambda a: a.remove_members_from_consumer_group("g", [3]),
+        TypeError,
+        "an instance id",
+    ),
+    (
+        "a reason",
+        lambda a: a.remove_members_from_consumer_group("g", reason=3),
+        TypeError,
+        "a reason",
+    ),
+    ("directory", lambda a: a.remove_raft_voter(1, "abc"), TypeError, "must be a UUID"),
+    (
+        "endpoint",
+        lambda a: a.add_raft_voter(1, ID, "c:1"),
+        TypeError,
+        r"RaftVoterEndpoint\(listener",
+    ),
+    ("a broker", lambda a: a.describe_log_dirs(["0"]), TypeError, "a broker id must be an int"),
+    (
+        "election",
+        lambda a: a.elect_leaders("preferred", [PLACE]),
+        TypeError,
+        "ElectionType.PREFERRED",
+    ),
+    (
+        "replicas",
+        lambda a: a.alter_partition_reassignments({PLACE: "01"}),
+        TypeError,
+        "sequence of broker ids",
+    ),
+    (
+        "one replica",
+        lambda a: a.alter_partition_reassignments({PLACE: 0}),
+        TypeError,
+        "sequence of broker ids",
+    ),
+    (
+        "duration",
+        lambda a: a.list_transactions(duration_ms="5"),
+        TypeError,
+        "duration_ms must be an",
+    ),
+    (
+        "ids",
+        lambda a: a.force_terminate_transaction(["t"]),
+        TypeError,
+        "a transactional id must be",
+    ),
+    (
+        "resources",
+        lambda a: a.list_config_resources(["topic"]),
+        TypeError,
+        "ConfigResourceType.TOPIC",
+    ),
+    ("timeout", lambda a: a.list_topics(timeout=-1), ValueError, "from 0 on, not -1"),
+    ("pause", lambda a: next(a.watch_groups(every=0)), ValueError, "every must be more than 0"),
+    ("condition", lambda a: a.wait_until("orders"), TypeError, "Until.topic_exists"),
+]
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    admin = Admin("127.0.0.1:1")
+    yield admin
+    admin.close()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"), [one[1:] for one in MISTAKES], ids=[one[0] for one in MISTAKES]
+)
+def test_a_mistake_is_named_before_anything_is_connected(
+    admin: Admin, call: Callable[[Any], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        call(admin)
+
+
+def test_values_of_wrong_types_are_refused_where_they_are_made() -> None:
+    with pytest.raises(TypeError, match=r"configs of NewTopic\('o'\): retention.ms must be a str"):
+        NewTopic("o", configs={"retention.ms": 5})  # type: ignore[dict-item]
+    with pytest.raises(
+        TypeError, match=r"value of AlterConfig\('retention.ms'\) must be a str, not"
+    ):
+        AlterConfig("retention.ms", 5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="count of NewPartitions must be an int"):
+        NewPartitions("3")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="port of RaftVoterEndpoint must be from 1 to 65535"):
+        RaftVoterEndpoint("CONTROLLER", "localhost", 0)
+
+
+def test_a_closed_client_says_that_it_is_closed() -> None:
+    admin = Admin("127.0.0.1:1")
+    admin.close()
+
+    with pytest.raises(ClosedError, match="the admin is closed"):
+        admin.list_topics()
+
+
+async def test_a_closed_asyncio_client_says_so_too() -> None:
+    admin = AsyncAdmin("127.0.0.1:1")
+    await admin.close()
+
+    with pytest.raises(ClosedError, match="closed"):
+        await admin.list_topics()
