@@ -14,6 +14,7 @@ from pyk.clients import (
     ConfigResourceType,
     Consumer,
     ElectionType,
+    GroupIdNotFoundError,
     NewTopic,
     OffsetSpec,
     Producer,
@@ -99,12 +100,13 @@ def test_groups_are_listed_described_reset_and_deleted(older: str, admin: Admin)
     assert "readers" in {one.group_id for one in admin.list_groups()}
     assert "readers" in {one.group_id for one in admin.list_consumer_groups()}
     admin.alter_consumer_group_offsets("readers", {PLACE: 0})
+    assert next(admin.watch_groups()).group_id == "readers"
     assert admin.list_consumer_group_offsets({"readers": None})["readers"]
     assert admin.lag("readers")[PLACE].lag == 1
     assert admin.reset_offsets("readers", to="latest")[PLACE].after == 1
-    admin.delete_consumer_group_offsets("readers", [PLACE])
-    assert next(admin.watch_groups()).group_id == "readers"
     admin.delete_consumer_groups(["readers"])
+    with pytest.raises(GroupIdNotFoundError):
+        admin.delete_consumer_group_offsets("readers", [PLACE])
 
 
 @pytest.mark.parametrize("kind", ["share", "streams"])

@@ -45,6 +45,9 @@ def test_groups_are_listed(cluster: Cluster) -> None:
     assert group(cluster, "list").out == "billing\tEmpty\tclassic\tconsumer\t0\n"
     assert group(cluster, "list", "x*").out == ""
     assert group(cluster, "list", "--state", "Stable").out == ""
+    misspelt = group(cluster, "list", "--state", "Stabel")
+    assert misspelt.code == 2
+    assert "a state must be one of" in misspelt.err
     assert group(cluster, "list", "--json").json == [
         {"group": "billing", "state": "Empty", "type": "classic", "protocolType": "consumer",
          "coordinator": 0}

@@ -80,7 +80,10 @@ RESETS = (
 def show_list(patterns: Sequence[str], states: Sequence[str]) -> None:
     """Print groups."""
     with admin() as client:
-        found = client.list_groups(states=states)
+        try:
+            found = client.list_groups(states=states)
+        except ValueError as error:  # of a state that does not exist
+            raise CommandError(str(error), ExitCode.USAGE) from None
     rows = [
         {
             "group": one.group_id,
