@@ -63,6 +63,9 @@ def test_log_directories_show_the_sizes_of_the_partitions_in_them(
     found = admin.describe_replica_log_dirs([first])[first]
 
     assert directory.error is None
+    assert directory.total_bytes is not None
+    assert directory.usable_bytes is not None
+    assert directory.total_bytes >= directory.usable_bytes > 0
     assert 1_000 < directory.replicas[place].size < 2_000
     assert not directory.replicas[place].is_future
     assert (found.path, found.offset_lag, found.future_path) == (path, 0, None)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pyk.clients import Admin, NewTopic
 from support import apache_kafka
+from support.broker_process import BrokerProcess
 from support.kafka_tools import run_tool
 
 pytestmark = [
@@ -143,3 +145,65 @@ def test_the_verifiable_clients_see_every_record(bootstrap: str) -> None:
     events = [json.loads(line) for line in read.splitlines() if line.startswith("{")]
     consumed = [event for event in events if event["name"] == "records_consumed"]
     assert sum(event["count"] for event in consumed) == 50
+
+
+def config_tool(bootstrap: str, *arguments: str) -> str:
+    command = ("--bootstrap-server", bootstrap, *arguments)
+    done = apache_kafka.tool("kafka.admin.ConfigCommand", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_configs_tool_alters_and_describes_topics_and_brokers(
+    bootstrap: str, filled: str
+) -> None:
+    topic = ("--entity-type", "topics", "--entity-name", filled)
+    config_tool(bootstrap, "--alter", *topic, "--add-config", "retention.ms=5000")
+    of_topic = config_tool(bootstrap, "--describe", *topic)
+    brokers = ("--entity-type", "brokers", "--entity-default")
+    config_tool(bootstrap, "--alter", *brokers, "--add-config", "log.cleaner.threads=2")
+    of_brokers = config_tool(bootstrap, "--describe", *brokers)
+    config_tool(bootstrap, "--alter", *brokers, "--delete-config", "log.cleaner.threads")
+
+    assert "retention.ms=5000" in of_topic
+    assert "log.cleaner.threads=2" in of_brokers
+
+
+def test_the_cluster_and_groups_tools_show_the_broker_and_no_groups(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path) as broker:
+        server = ("--bootstrap-server", broker.bootstrap)
+        identity = run_tool("ClusterTool", "cluster-id", *server)
+        endpoints = run_tool("ClusterTool", "list-endpoints", *server)
+        groups = tool("GroupsCommand", broker.bootstrap, "--list")
+        with Admin(broker.bootstrap) as admin:
+            cluster_id = admin.describe_cluster().cluster_id
+
+    assert f"Cluster ID: {cluster_id}" in identity
+    assert "unfenced" in endpoints
+    assert broker.bootstrap.rsplit(":", 1)[1] in endpoints
+    assert groups.split() == ["GROUP", "TYPE", "PROTOCOL"]
+
+
+def test_a_directory_that_the_storage_tool_has_formatted_is_served(tmp_path: Path) -> None:
+    data, properties = tmp_path / "data", tmp_path / "server.properties"
+    properties.write_text(
+        "process.roles=broker,controller\n"
+        "node.id=0\n"
+        "controller.quorum.voters=0@127.0.0.1:9093\n"
+        "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+        "controller.listener.names=CONTROLLER\n"
+        f"log.dirs={data / 'node0'}\n"
+    )
+    storage = "kafka.tools.StorageTool"
+    identity = apache_kafka.new_cluster_id()
+    formatted = apache_kafka.tool(storage, "format", "-t", identity, "-c", str(properties))
+    assert formatted.returncode == 0, formatted.stdout + formatted.stderr
+
+    with BrokerProcess(data) as broker, Admin(broker.bootstrap) as admin:
+        served = admin.describe_cluster().cluster_id
+        admin.create_topics([NewTopic("orders")])
+    shown = apache_kafka.tool(storage, "info", "-c", str(properties))
+
+    assert served == identity
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert f"cluster.id={identity}" in shown.stdout

@@ -42,6 +42,10 @@ class Replicas:
         """The directory that the logs are in."""
         return self._logs.path
 
+    def volume_bytes(self) -> tuple[int, int] | None:
+        """Return how large the volume of that directory is, and what of it is usable."""
+        return self._logs.data_directory.filesystem.volume_bytes(self._logs.path)
+
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it does not hold it."""
         partition = self._partitions.get((topic, number))

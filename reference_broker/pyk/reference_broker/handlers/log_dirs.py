@@ -38,10 +38,22 @@ class LogDirServices(Protocol):
 def describe_log_dirs(
     services: LogDirServices, request: DescribeLogDirsRequest, context: RequestContext
 ) -> DescribeLogDirsResponse:
-    """Return the directory with the sizes of the partitions in it that are asked about.
+    """Return the directory with the sizes of the partitions in it that are asked about."""
+    directory = DescribeLogDirsResult(log_dir=services.replicas.log_dir)
+    try:
+        volume = services.replicas.volume_bytes()
+    except OSError:
+        directory.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        return DescribeLogDirsResponse(results=[directory])
+    if volume is not None:
+        directory.total_bytes, directory.usable_bytes = volume
+    directory.topics = _topics(services, request)
+    return DescribeLogDirsResponse(results=[directory])
 
-    How large the volume is and how much of it is free is not told (-1).
-    """
+
+def _topics(
+    services: LogDirServices, request: DescribeLogDirsRequest
+) -> list[DescribeLogDirsTopic]:
     topics = []
     for name, numbers in _asked(services, request):
         partitions = [
@@ -51,8 +63,7 @@ def describe_log_dirs(
         ]
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
-    directory = DescribeLogDirsResult(log_dir=services.replicas.log_dir, topics=topics)
-    return DescribeLogDirsResponse(results=[directory])
+    return topics
 
 
 def _asked(

@@ -249,6 +249,9 @@ class FaultyFileSystem:
     def size_and_modified_ms(self, path: str) -> tuple[int, int]:
         return self._filesystem.size_and_modified_ms(path)
 
+    def volume_bytes(self, path: str) -> tuple[int, int] | None:
+        return self._filesystem.volume_bytes(path)
+
     def list_directory(self, path: str) -> list[str]:
         return self._filesystem.list_directory(path)
 

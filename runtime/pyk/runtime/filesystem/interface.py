@@ -98,6 +98,10 @@ class FileSystem(Protocol):
     def size_and_modified_ms(self, path: str) -> tuple[int, int]:
         """Return a file's size, and when it was last changed, in milliseconds since 1970."""
 
+    def volume_bytes(self, path: str) -> tuple[int, int] | None:
+        """Return the size of the volume of a directory, and what of it may be used; None if there
+        is no volume."""
+
     def list_directory(self, path: str) -> list[str]:
         """Return the names in a directory, sorted."""
 

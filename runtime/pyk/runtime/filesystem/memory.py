@@ -184,6 +184,9 @@ class MemoryFileSystem:
     def size_and_modified_ms(self, path: str) -> tuple[int, int]:
         return self.size(path), self._inode(path).modified_ms
 
+    def volume_bytes(self, path: str) -> tuple[int, int] | None:
+        return None
+
     def list_directory(self, path: str) -> list[str]:
         return sorted(self._directory(path).entries)
 

@@ -120,6 +120,12 @@ class OsFileSystem:
         status = os.lstat(path)
         return status.st_size, status.st_mtime_ns // 1_000_000
 
+    def volume_bytes(self, path: str) -> tuple[int, int] | None:
+        from shutil import disk_usage  # a large module, which programs that start fast do without
+
+        total, _, usable = disk_usage(path)
+        return total, usable
+
     def list_directory(self, path: str) -> list[str]:
         return sorted(os.listdir(path))
 
