@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -88,8 +89,8 @@ class ShareCommits:
 
     def set_callback(self, callback: AcknowledgementCallback | None) -> None:
         """Tell this callback of outcomes from now on."""
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+        if callback is not None:
+            _check_callback(callback)
         self.callback = callback
         if callback is None:
             self._to_tell.clear()
@@ -113,6 +114,17 @@ class ShareCommits:
                 definite=False,
             )
         return ticket.result()
+
+
+def _check_callback(callback: object) -> None:
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+    try:
+        inspect.signature(callback).bind({}, None)
+    except TypeError as cause:
+        raise TypeError(f"callback is called as callback(offsets, error): {cause}") from None
+    except ValueError:
+        return  # a callable of an extension that does not tell its arguments
 
 
 def _setter(settled: asyncio.Future[None]) -> Callable[[], None]:

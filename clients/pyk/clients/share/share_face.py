@@ -139,6 +139,8 @@ class ShareConsumerFace(ReadingFace[K, V]):
         That includes one which a deserializer has refused: it is released unless that is said
         otherwise here.
         """
+        if isinstance(offset, bool) or not isinstance(offset, int):
+            raise TypeError(f"offset must be an int, not {offset!r}")
         held, how = self._held_records(), checked_type(kind)
         held.acknowledge(held.find(checked_partition(partition), offset), offset, how)
 

@@ -79,3 +79,21 @@ async def test_an_argument_of_other_consumers_says_what_to_do(
 
     with pytest.raises(TypeError, match=words):
         await outcome_of(lambda: call(consumer))
+
+
+@pytest.mark.parametrize("callback", [lambda offsets: None, lambda: None])
+async def test_a_callback_that_cannot_be_called_is_refused_at_once(callback: Any) -> None:
+    consumer = AsyncShareConsumer("127.0.0.1:1", group_id="g", topics=["orders"])
+
+    with pytest.raises(TypeError, match=r"callback is called as callback\(offsets, error\): "):
+        consumer.set_acknowledgement_commit_callback(callback)
+    consumer.set_acknowledgement_commit_callback(print)
+
+
+async def test_an_offset_that_is_no_number_is_refused() -> None:
+    consumer = AsyncShareConsumer(
+        "127.0.0.1:1", group_id="g", topics=["orders"], share_acknowledgement_mode="explicit"
+    )
+
+    with pytest.raises(TypeError, match="offset must be an int, not '0'"):
+        consumer.acknowledge_offset(("orders", 0), "0")  # type: ignore[arg-type]
