@@ -114,3 +114,10 @@ def test_headers_that_others_wrote_are_no_error():
 
     assert attempts_before(record) == due_at_ms(record) == 0
     assert origin_topic(record) is None
+
+
+def test_calls_and_moves_may_follow_at_once():
+    policy = RetryPolicy(backoff=0, max_backoff=0, topics={"orders.retry": 0})
+
+    assert policy.backoff_after(1, 0.5) == 0
+    assert policy.topics["orders.retry"] == 0
