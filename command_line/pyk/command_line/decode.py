@@ -275,8 +275,19 @@ def _open(words: tuple[str, ...]) -> BinaryIO:
         bytes.fromhex(text)
         return io.BytesIO(text.encode())
     except ValueError:
-        shown = printable(" ".join(words)[:40])
-        raise click.BadParameter(f"{shown!r} is neither a file nor hex text") from None
+        raise click.BadParameter(_no_source(words)) from None
+
+
+def _no_source(words: tuple[str, ...]) -> str:
+    """Return why words are not a source: they may be a message without its version or its bytes."""
+    shown = printable(" ".join(words)[:40])
+    name = words[0]
+    if Path(name).is_dir():
+        return f"{shown!r} is a folder; name a file"
+    if name in known_messages():
+        return f"{shown!r} is neither a file nor hex text; {name} needs its VERSION and SOURCE"
+    advice = did_you_mean(name, known_messages())
+    return f"{shown!r} is neither a file nor hex text{advice and f'; {advice}'}"
 
 
 def _bytes_of(words: tuple[str, ...]) -> bytes:

@@ -81,14 +81,14 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
             continue
         if (reason := _reason_not_to_read(path)) is not None:
             has_problems = True
-            click.echo(f"{path}: {reason}", err=True)
+            click.echo(f"error: {path}: {reason}", err=True)
             continue
         if not as_json:
             click.echo(f"Dumping {path}")
         for dumped in _or_problem(dump.file, path):
             if isinstance(dumped, Problem):
                 has_problems = True
-                click.echo(f"{path}: {dumped.text}", err=True)
+                click.echo(f"error: {path}: {dumped.text}", err=True)
             else:
                 click.echo(dumped.as_json(str(path)) if as_json else dumped.as_text())
     sys.exit(int(has_problems))

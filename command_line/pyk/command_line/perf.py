@@ -19,11 +19,16 @@ def perf() -> None:
 @click.argument("topic")
 @COUNT
 @SIZE
-def produce(topic: str, *, count: int, size: int) -> None:
-    """Send records as fast as possible, and show rate and times until acknowledgement."""
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Records per second; without it, as fast as possible.",
+)
+def produce(topic: str, *, count: int, size: int, rate: float | None) -> None:
+    """Send records, and show the rate and the times until acknowledgement."""
     from pyk.command_line.work import perf as work
 
-    work.produce(topic, count, size)
+    work.produce(topic, count, size, rate)
 
 
 @perf.command("consume")

@@ -82,6 +82,35 @@ def test_passwords_are_read_from_where_they_are_kept(tmp_path: Path) -> None:
     assert "secret" not in refused.err
 
 
+def test_a_folder_in_place_of_the_file_of_profiles_is_wrong_usage(tmp_path: Path) -> None:
+    ran = run("topic", "list", env={"PYK_CONFIG": str(tmp_path)})
+
+    assert ran.code == 2
+    assert ran.err == f"error: the file of profiles cannot be read: {tmp_path}: Is a directory\n"
+
+
+def test_passwords_that_other_users_can_read_are_warned_of_once(
+    kafka: Cluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        f'[profiles.a]\nbootstrap_servers = "{kafka.bootstrap}"\n'
+        '[profiles.b]\nsasl_password = "x"\n'
+    )
+    words = ("--profile", "a", "topic", "list", "--internal")
+
+    path.chmod(0o644)
+    readable = run(*words, env={"PYK_CONFIG": str(path)})
+    path.chmod(0o600)
+    private = run(*words, env={"PYK_CONFIG": str(path)})
+
+    assert readable.err == (
+        f"warning: other users can read b.sasl_password in {path}: "
+        "chmod 600 it, or write env:NAME, file:PATH or command:… instead\n"
+    )
+    assert (readable.code, private.code, private.err) == (0, 0, "")
+
+
 def test_a_command_for_a_password_that_fails_is_named() -> None:
     ran = run("cluster", "-b", UNUSED, "-X", "sasl.password=command:false")
 
@@ -110,6 +139,8 @@ def test_kafkas_files_of_properties_are_read(kafka: Cluster, tmp_path: Path) -> 
          "'clinet.id' is not an option; did you mean 'client.id'?"),
         (["topic", "list", "-X", "acks"], 2,
          "Invalid value for '-X': it must be NAME=VALUE, not 'acks' (see pyk topic list --help)"),
+        (["topic", "list", "--properties", "/nowhere"], 2,
+         "--properties: /nowhere: No such file or directory"),
         (["topic", "lst"], 2,
          "'lst' is not a command; did you mean 'list'? (see pyk topic --help)"),
         (["topic", "list", "--intrnal"], 2,

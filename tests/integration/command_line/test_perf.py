@@ -31,3 +31,12 @@ def test_a_terminal_shows_a_histogram(kafka: Cluster, kafka_topic: str) -> None:
     assert shown.code == 0
     assert any(line.startswith("<") and "#" in line for line in shown.lines)
     assert any(line.startswith("Records per second") for line in shown.lines)
+
+
+def test_sending_keeps_a_rate(kafka: Cluster, kafka_topic: str) -> None:
+    words = ("perf", "produce", kafka_topic, "-n", 5, "--rate", 50, "--json")
+
+    (form,) = run(*words, "-b", kafka.bootstrap).json
+
+    assert form["records"] == 5
+    assert form["seconds"] >= 0.08

@@ -152,7 +152,9 @@ def test_an_unknown_kind_of_file_is_an_error_that_names_the_known_ones(
     done = dump(misspelt, segment_file)
 
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"{misspelt}: unknown kind of file; known: .checkpoint, .index, ")
+    assert done.stderr.startswith(
+        f"error: {misspelt}: unknown kind of file; known: .checkpoint, .index, "
+    )
     assert f"Dumping {segment_file}" in done.stdout
 
 
@@ -163,8 +165,8 @@ def test_a_folder_and_a_file_that_does_not_exist_are_errors(tmp_path: Path) -> N
 
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
-        f"{tmp_path}: it is a folder; name the files in it: {tmp_path}/*",
-        f"{missing}: No such file or directory",
+        f"error: {tmp_path}: it is a folder; name the files in it: {tmp_path}/*",
+        f"error: {missing}: No such file or directory",
     ]
 
 
@@ -179,7 +181,8 @@ def test_a_damaged_batch_is_reported_with_its_position_and_the_dump_continues(
 
     assert done.exit_code == 1
     assert done.stderr.startswith(
-        f"{path}: position {len(batches[0])}: record batch of offsets 1 to 1: its stored CRC is"
+        f"error: {path}: position {len(batches[0])}: record batch of offsets 1 to 1: "
+        "its stored CRC is"
     )
     assert "isvalid: false" in lines(done)[2]
     assert "payload: v2" in lines(done)[-1]
@@ -245,7 +248,7 @@ def test_an_offset_index_that_does_not_match_its_segment_is_reported(
 
     assert done.exit_code == 1
     assert lines(done) == []
-    assert done.stderr == f"{index}: {problem}\n"
+    assert done.stderr == f"error: {index}: {problem}\n"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +264,7 @@ def test_a_time_index_that_does_not_match_its_segment_is_reported(
     index = segment(tmp_path, sealed(b"a")).with_suffix(".timeindex")
     index.write_bytes(struct.pack(">qi", *entry))
 
-    assert dump(index).stderr == f"{index}: {problem}\n"
+    assert dump(index).stderr == f"error: {index}: {problem}\n"
 
 
 def test_preallocated_space_of_an_index_is_not_shown_as_entries(tmp_path: Path) -> None:
@@ -306,7 +309,7 @@ def test_truncated_files_are_reported(tmp_path: Path, name: str) -> None:
     done = dump(path)
 
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"{path}: ")
+    assert done.stderr.startswith(f"error: {path}: ")
 
 
 def test_a_damaged_producer_snapshot_is_reported(log: Path) -> None:

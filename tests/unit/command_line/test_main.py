@@ -28,6 +28,8 @@ def test_its_help_lists_the_commands() -> None:
     [
         ("brokr", "'brokr' is not a command; did you mean 'broker'?"),
         ("dumplog", "did you mean 'dump-log'?"),
+        ("lag", "did you mean 'pyk group lag GROUP'?"),
+        ("topics", "did you mean 'pyk topic list'?"),
         ("ticket", "'ticket' is not a command; use one of broker, "),
     ],
 )
@@ -45,3 +47,25 @@ def test_json_is_asked_for_before_a_command_that_needs_no_cluster() -> None:
     after = CliRunner().invoke(main, ["decode", "--json", "HeartbeatResponse", "0", "0000"])
 
     assert before.output == after.output == '{"errorCode":0}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("-L", "No such option '-L'; what kcat does with -L, pyk cluster and pyk topic list do"),
+        ("-C -t orders", "what kcat does with -C, pyk consume TOPIC does"),
+        ("consume -t orders", "No such option '-t'; the topic is an argument here"),
+        ("consume orders -o beginning", "it is --from here: earliest, latest, an offset"),
+        ("consume orders -e", "it stops at the end of the log unless --follow is given"),
+        ("consume --bootstrap-server x:1 orders", "'--bootstrap-server'; it is -b here"),
+        ("produce orders -l", "files are arguments here, and a line is a record"),
+        ("topic ls", "did you mean 'list'?"),
+        ("topic rm orders", "did you mean 'delete'?"),
+        ("config get topic orders", "did you mean 'show'?"),
+    ],
+)
+def test_what_other_tools_call_differently_is_explained(words: str, told: str) -> None:
+    ran = CliRunner().invoke(main, words.split())
+
+    assert ran.exit_code == 2
+    assert told in ran.stderr

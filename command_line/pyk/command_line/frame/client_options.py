@@ -13,10 +13,8 @@ import attrs
 
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
-from pyk.command_line.frame.profiles import Profiles
+from pyk.command_line.frame.profiles import REFERENCES, Profiles
 from pyk.command_line.frame.settings import Settings
-
-REFERENCES = ("env:", "file:", "command:")
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pyk.command_line.frame.settings import Settings
-from pyk.command_line.frame.suggestions import did_you_mean
+from pyk.command_line.frame.suggestions import command_advice, option_advice
 
 
 def settings_of(context: click.Context | None = None) -> Settings:
@@ -116,6 +116,14 @@ class _Sharing(click.Command):
         self.shared = shared_options()
         self.params = [*self.params, *self.shared]
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            if advice := option_advice(error.option_name, context.command_path):
+                error.message, error.possibilities = f"{error.message.rstrip('.')}; {advice}", None
+            raise
+
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, of_title in (("Options", False), ("Options of all commands", True)):
             rows = [
@@ -146,6 +154,7 @@ class CommandGroup(_Sharing, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, known = args[0], self.list_commands(context)
         if name not in known and not name.startswith("-"):
-            advice = did_you_mean(name, known) or f"use one of {', '.join(known)}"
+            advice = command_advice(name, context.command_path, known)
+            advice = advice or f"use one of {', '.join(known)}"
             context.fail(f"{name!r} is not a command; {advice}")
         return super().resolve_command(context, args)

@@ -12,7 +12,10 @@ import click
 from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from pyk.command_line.frame.client_options import client_options, merged
 from pyk.command_line.frame.commands import settings_of
-from pyk.command_line.frame.profile_files import read_profiles, references
+from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.command_line.frame.failures import CommandError
+from pyk.command_line.frame.profile_files import others_may_read, read_profiles, references
+from pyk.command_line.frame.profiles import Profiles
 from pyk.command_line.frame.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,10 +60,8 @@ def options_for(
     _log(given.verbosity)
     properties: Mapping[str, object] = {}
     if given.properties is not None:
-        from pyk.clients.config.properties_file import read_properties
-
-        properties = read_properties(given.properties)
-    options = client_options(given, os.environ, properties, read_profiles)
+        properties = _properties_in(given.properties)
+    options = client_options(given, os.environ, properties, lambda: _profiles_for(given))
     unused = config.without_effect(options)
     lookup = references()
     return {
@@ -68,6 +69,33 @@ def options_for(
         for name, value in options.items()
         if not unused.get(name, "").startswith("an option of")
     }
+
+
+def _properties_in(path: str) -> Mapping[str, object]:
+    from pyk.clients.config.properties_file import read_properties
+
+    try:
+        return read_properties(path)
+    except OSError as error:
+        where = error.filename or path
+        raise CommandError(f"--properties: {where}: {error.strerror}", ExitCode.USAGE) from None
+
+
+def _profiles_for(settings: Settings) -> Profiles:
+    """Return the profiles; warn once if other users can read passwords in their file."""
+    profiles = read_profiles()
+    if (
+        not settings.has_warned
+        and (secrets := profiles.plain_secrets)
+        and others_may_read(profiles.path)
+    ):
+        settings.has_warned = True
+        click.echo(
+            f"warning: other users can read {', '.join(secrets)} in {profiles.path}: "
+            f"chmod 600 it, or write env:NAME, file:PATH or command:… instead",
+            err=True,
+        )
+    return profiles
 
 
 def _log(verbosity: int) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 import subprocess
 from pathlib import Path
 
 from pyk.command_line.frame.client_options import References
+from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.profiles import Profiles, parse_profiles
 
 COMMAND_SECONDS = 60
@@ -28,9 +31,20 @@ def read_profiles() -> Profiles:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         return Profiles(str(path))
+    except OSError as error:
+        problem = f"the file of profiles cannot be read: {path}: {error.strerror or error}"
+        raise CommandError(problem, ExitCode.USAGE) from None
     except UnicodeDecodeError:
         text = "\0"  # the parser says that this is not TOML
     return parse_profiles(text, str(path))
+
+
+def others_may_read(path: str) -> bool:
+    """Return whether users other than the owner of a file may read it."""
+    try:
+        return bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:
+        return False
 
 
 def references() -> References:

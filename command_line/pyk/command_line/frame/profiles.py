@@ -29,6 +29,10 @@ from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.suggestions import did_you_mean
 
 KEYS = ("default", "profiles")
+SECRETS = ("password", "secret", "passphrase", "jaas_config", "keystore_key")
+"""What the names of options that hold secrets end with."""
+REFERENCES = ("env:", "file:", "command:")
+"""What begins a value that says where the value is kept."""
 
 
 @attrs.frozen
@@ -42,6 +46,18 @@ class Profiles:
     @property
     def names(self) -> list[str]:
         return sorted(self.by_name)
+
+    @property
+    def plain_secrets(self) -> list[str]:
+        """Return the options that hold a secret in the file itself, such as shop.sasl_password."""
+        return [
+            f"{name}.{option}"
+            for name in self.names
+            for option, value in self.by_name[name].items()
+            if option.replace(".", "_").endswith(SECRETS)
+            and isinstance(value, str)
+            and not value.startswith(REFERENCES)
+        ]
 
     def options_of(self, name: str) -> Mapping[str, object]:
         """Return the options of a profile; raise :class:`CommandError` if there is none."""

@@ -20,3 +20,5 @@ class Settings:
     """Options of clients by ``-X``."""
     as_json: bool = False
     verbosity: int = 0
+    has_warned: bool = False
+    """Whether the user knows that others can read the passwords of the profiles."""

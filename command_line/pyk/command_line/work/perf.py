@@ -4,42 +4,47 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from pyk.clients import TopicPartition
+from pyk.clients import Delivery, TopicPartition
 from pyk.command_line.frame.connecting import consumer, producer
 from pyk.command_line.frame.output import is_terminal, print_facts, print_json, wants_json
 from pyk.command_line.measurements import histogram, summary
 from pyk.command_line.moments import EARLIEST
 from pyk.command_line.work.consuming import Wanted, partitions_of, read_topic
 from pyk.command_line.work.printing import Condition, Records
-from pyk.command_line.work.producing import check_topic
+from pyk.command_line.work.producing import Paced, check_topic
 
 SAMPLED_EVERY = 100
 POLL_SECONDS = 1.0
 
 
-def produce(topic: str, count: int, size: int) -> None:
+def produce(topic: str, count: int, size: int, rate: float | None) -> None:
     """Print the rate of sending, and how long sampled records took until acknowledged."""
     times: list[float] = []
     payload = b"x" * size
     with producer() as client, _progress(count) as advance:
         check_topic(client, topic)
         began = time.perf_counter()
-        deliveries = []
+        pending: deque[Delivery] = deque()
+        pace = Paced(rate)
         for number in range(count):
+            pace.wait()
             delivery = client.send(topic, payload)
+            pending.append(delivery)
             if number % SAMPLED_EVERY == 0:
                 delivery.add_done_callback(_noting(time.perf_counter(), times))
-                deliveries.append(delivery)
                 advance(min(SAMPLED_EVERY, count - number))
+                while pending and pending[0].done():
+                    pending.popleft().result()
         client.flush()
         took = time.perf_counter() - began
-        for delivery in deliveries:
+        for delivery in pending:
             delivery.result()
     _print("produce", count, size * count, took, times)
 

@@ -70,6 +70,24 @@ def produce_files(
 
 
 @attrs.define
+class Paced:
+    """Waits before each record, so that a rate is kept; None does not wait."""
+
+    rate: float | None
+    _pace: Pace | None = None
+
+    def wait(self) -> None:
+        """Wait until the next record is due; the first one is due at once."""
+        if self.rate is None:
+            return
+        if self._pace is None:
+            self._pace = Pace(self.rate, time.monotonic())
+        delay = self._pace.next_in(time.monotonic())
+        if delay > 0:
+            time.sleep(delay)
+
+
+@attrs.define
 class Sending:
     """Sends records, and remembers those that are not acknowledged yet."""
 
@@ -81,7 +99,9 @@ class Sending:
     is_told: bool
     """Print where each record is."""
     count: int = 0
-    _pace: Pace | None = None
+    _pace: Paced = attrs.field(
+        default=attrs.Factory(lambda self: Paced(self.rate), takes_self=True), init=False
+    )
     _pending: deque[Delivery] = attrs.Factory(deque)
 
     def send(self, record: OutgoingRecord) -> None:
@@ -89,7 +109,7 @@ class Sending:
         if record.partition is not None and record.partition not in self.partitions:
             self.partitions = self.client.partitions_for(self.topic)
             _check_partition(self.topic, record.partition, self.partitions)
-        self._wait()
+        self._pace.wait()
         self._pending.append(
             self.client.send(
                 self.topic,
@@ -139,15 +159,6 @@ class Sending:
                     "timestamp": done.timestamp,
                 }
             )
-
-    def _wait(self) -> None:
-        if self.rate is None:
-            return
-        if self._pace is None:
-            self._pace = Pace(self.rate, time.monotonic())
-        delay = self._pace.next_in(time.monotonic())
-        if delay > 0:
-            time.sleep(delay)
 
 
 def _check_partition(topic: str, partition: int, partitions: set[int]) -> None:

@@ -61,3 +61,20 @@ def test_a_misspelt_profile_gets_a_suggestion() -> None:
 def test_the_error_for_a_profile_of_no_file_names_the_file() -> None:
     with pytest.raises(CommandError, match=r"there is no profile 'a': config.toml has no profiles"):
         parse_profiles("", "config.toml").options_of("a")
+
+
+def test_secrets_that_stand_in_the_file_itself_are_found() -> None:
+    profiles = parse_profiles(
+        """
+        [profiles.shop]
+        sasl_username = "alice"
+        sasl_password = "secret"
+        ssl.key.password = "env:KEY"
+        "ssl.keystore.key" = "file:/etc/key.pem"
+        [profiles.other]
+        "sasl.jaas.config" = "…"
+        """,
+        "config.toml",
+    )
+
+    assert profiles.plain_secrets == ["other.sasl.jaas.config", "shop.sasl_password"]

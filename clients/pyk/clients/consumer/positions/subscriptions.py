@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Any
@@ -127,7 +128,9 @@ def named_topics(topics: Iterable[str]) -> frozenset[str]:
     """
     given: Any = topics
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"topics must be a str or several str, not {type(given).__name__}")
+        is_pattern = isinstance(given, re.Pattern | SubscriptionPattern)
+        advice = "; give it as pattern=" if is_pattern else ""
+        raise TypeError(f"topics must be a str or several str, not {type(given).__name__}{advice}")
     names = checked_topics([topics] if isinstance(topics, str) else topics)
     if not names:
         raise ValueError("topics must name at least one topic; to read nothing, unsubscribe")

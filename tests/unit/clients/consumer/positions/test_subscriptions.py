@@ -138,6 +138,12 @@ def test_a_name_that_no_topic_can_have_is_refused_and_nothing_changes(topics: An
     assert subscriptions.topics == {"orders"}
 
 
+@pytest.mark.parametrize("pattern", [re.compile("a.*"), SubscriptionPattern("a.*")])
+def test_a_pattern_in_place_of_topics_leads_to_its_argument(pattern: Any) -> None:
+    with pytest.raises(TypeError, match=r"not \w*Pattern; give it as pattern="):
+        make_subscriptions().subscribe(pattern, None)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
