@@ -10,7 +10,7 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,8 +54,16 @@ def run(*words: object, stdin: str | bytes = b"", env: Mapping[str, str] | None 
     return Ran(done.exit_code, done.stdout, done.stderr)
 
 
-def run_on_terminal(*words: object, typed: str = "", env: Mapping[str, str] | None = None) -> Ran:
-    """Run the command in a process with a terminal of its own; ``typed`` is typed there."""
+def run_on_terminal(
+    *words: object,
+    typed: str = "",
+    secrets: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> Ran:
+    """Run the command in a process with a terminal of its own; ``typed`` is typed there.
+
+    Each of ``secrets`` is typed at a prompt: asking for a password discards what came before.
+    """
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
@@ -66,7 +74,12 @@ def run_on_terminal(*words: object, typed: str = "", env: Mapping[str, str] | No
     ) as process:
         os.close(follower)
         os.write(leader, typed.encode())
-        out = b"".join(_read(leader))
+        out = b""
+        left = list(secrets)
+        for data in _read(leader):
+            out += data
+            if left and out.endswith(b": "):
+                os.write(leader, f"{left.pop(0)}\n".encode())
         os.close(leader)
         code = process.wait(IN_TIME)
     return Ran(code, out.decode().replace("\r\n", "\n"))

@@ -22,6 +22,7 @@ from pyk.command_line.hidden_modules import hidden_modules
 from pyk.protocol.version import __version__
 
 COMMANDS = {
+    "acl": "List, create and delete ACLs: who may do what.",
     "broker": "Run a broker for development and tests.",
     "cluster": "Show the cluster and its brokers.",
     "completion": "Print the completion of commands for a shell.",
@@ -34,7 +35,10 @@ COMMANDS = {
     "group": "List, describe, reset and delete groups, and watch their lag.",
     "perf": "Measure how fast records are sent and read.",
     "produce": "Send records to a topic.",
+    "quota": "List, set and lift limits of users and clients.",
     "topic": "Create, list, describe, change and delete topics.",
+    "transaction": "List and describe transactions, and abort those that hang.",
+    "user": "List, set and delete users that log in by SCRAM.",
 }
 
 COMPLETE = "_PYK_COMPLETE"

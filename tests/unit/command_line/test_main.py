@@ -30,7 +30,7 @@ def test_its_help_lists_the_commands() -> None:
         ("dumplog", "did you mean 'dump-log'?"),
         ("lag", "did you mean 'pyk group lag GROUP'?"),
         ("topics", "did you mean 'pyk topic list'?"),
-        ("ticket", "'ticket' is not a command; use one of broker, "),
+        ("ticket", "'ticket' is not a command; use one of acl, broker, "),
     ],
 )
 def test_the_error_for_an_unknown_command_suggests_the_nearest_or_lists_all(

@@ -121,7 +121,8 @@ class _Sharing(click.Command):
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
             if advice := option_advice(error.option_name, context.command_path):
-                error.message, error.possibilities = f"{error.message.rstrip('.')}; {advice}", None
+                problem = f"{error.message.rstrip('.')}; {advice}"
+                raise click.UsageError(problem, context) from None
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -22,7 +22,6 @@ from pyk.clients import (
 )
 from pyk.command_line.arguments import confirm
 from pyk.command_line.frame.connecting import admin
-from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import (
     Row,
@@ -36,7 +35,6 @@ from pyk.command_line.frame.output import (
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.frame.tables import Column
 from pyk.command_line.moments import Moment
-from pyk.command_line.partition_lists import parse_partitions
 from pyk.command_line.work.log_offsets import offsets_at
 from pyk.command_line.work.share_groups import (
     SHARE,
@@ -44,7 +42,7 @@ from pyk.command_line.work.share_groups import (
     found_share_group,
     print_share_lags,
 )
-from pyk.command_line.work.topics import described_topics
+from pyk.command_line.work.topics import named_partitions
 
 Described = ConsumerGroupDescription | ShareGroupDescription
 
@@ -139,7 +137,7 @@ def show_lag(group_id: str, topics: Sequence[str], interval: float | None) -> No
     """Print the lag of a group, every ``interval`` seconds if one is given."""
     with admin() as client:
         described = _described(client, group_id)
-        partitions = _partitions(client, topics) if topics else None
+        partitions = named_partitions(client, topics) if topics else None
         if interval is None:
             _show_lag_of(client, described, partitions, clears=False)
             return
@@ -192,7 +190,7 @@ def reset(
     with admin() as client:
         group = _found(client, group_id)
         before = _offsets(client, group_id, group)
-        partitions = _partitions(client, topics) if topics else list(before)
+        partitions = named_partitions(client, topics) if topics else list(before)
         if not partitions:
             raise CommandError(
                 f"group {group_id!r} has committed no offsets; name topics with --topic"
@@ -273,7 +271,7 @@ def delete_offsets(group_ids: Sequence[str], topics: Sequence[str], *, is_sure: 
     """Delete committed offsets of topics."""
     with admin() as client:
         described = [_described(client, group_id) for group_id in group_ids]
-        partitions = _partitions(client, topics)
+        partitions = named_partitions(client, topics)
         confirm(f"Delete offsets of {', '.join(group_ids)}?", is_sure=is_sure)
         for group in described:
             if isinstance(group, ShareGroupDescription):
@@ -300,18 +298,3 @@ def _found(client: Admin, group_id: str) -> Described | None:
         return client.describe_consumer_groups([group_id])[group_id]
     except GroupIdNotFoundError:
         return found_share_group(client, group_id)
-
-
-def _partitions(client: Admin, topics: Sequence[str]) -> list[TopicPartition]:
-    """Return the partitions that options name."""
-    try:
-        wanted = dict(map(parse_partitions, topics))
-    except ValueError as error:
-        raise CommandError(str(error), ExitCode.USAGE) from None
-    found: list[TopicPartition] = []
-    for name, described in described_topics(client, wanted).items():
-        existing = {one.partition for one in described.partitions}
-        for partition in sorted(set(wanted[name]) - existing):
-            raise CommandError(f"topic {name!r} has no partition {partition}")
-        found += [TopicPartition(name, number) for number in sorted(wanted[name] or existing)]
-    return found

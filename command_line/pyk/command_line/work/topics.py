@@ -22,11 +22,13 @@ from pyk.clients import (
 from pyk.clients.wording import counted
 from pyk.command_line.arguments import confirm
 from pyk.command_line.frame.connecting import admin
+from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import print_facts, print_json, print_rows, tell, wants_json
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.frame.tables import Column
 from pyk.command_line.moments import Moment
+from pyk.command_line.partition_lists import parse_partitions
 from pyk.command_line.work.log_offsets import log_ranges, offsets_at
 
 TOPICS = (Column("topic", style="bold"), Column("partitions"), Column("isInternal", "Internal"))
@@ -243,3 +245,18 @@ def described_topics(client: Admin, names: Iterable[str]) -> dict[str, TopicDesc
         unknown = str(found[0])
     advice = did_you_mean(unknown, client.list_topics(internal=True))
     raise CommandError(f"topic {unknown!r} does not exist; {advice or 'see pyk topic list'}")
+
+
+def named_partitions(client: Admin, topics: Sequence[str]) -> list[TopicPartition]:
+    """Return the partitions that options name."""
+    try:
+        wanted = dict(map(parse_partitions, topics))
+    except ValueError as error:
+        raise CommandError(str(error), ExitCode.USAGE) from None
+    found: list[TopicPartition] = []
+    for name, described in described_topics(client, wanted).items():
+        existing = {one.partition for one in described.partitions}
+        for partition in sorted(set(wanted[name]) - existing):
+            raise CommandError(f"topic {name!r} has no partition {partition}")
+        found += [TopicPartition(name, number) for number in sorted(wanted[name] or existing)]
+    return found
