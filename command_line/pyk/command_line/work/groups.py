@@ -22,6 +22,7 @@ from pyk.clients import (
 )
 from pyk.command_line.arguments import confirm
 from pyk.command_line.frame.connecting import admin
+from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import (
     Row,
