@@ -266,6 +266,8 @@ class Broker:
         self.controller = await open_controller(
             logs,
             configs,
+            image=self.image,
+            disk=self._disk,
             timers=timers,
             moment=self.moment,
             new_uuid=self._new_uuid,

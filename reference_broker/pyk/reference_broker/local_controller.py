@@ -13,65 +13,129 @@ from pyk.runtime.timers import Moment, TimerQueue
 
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
-from .config import LogConfig
+from .config import BrokerConfig, LogConfig
 from .controller import requests
 from .controller.delegation_tokens import TokenSettings
+from .controller.image import MetadataImage
 from .controller.names import CLUSTER_METADATA_TOPIC
 from .controller.quorum import Quorum
 from .controller.shard import ControllerShard
+from .controller.snapshot_format import Snapshot
+from .controller.snapshot_schedule import SnapshotSchedule
 from .controller.topics import TopicDefaults
 from .coordinator.runtime import ShardRuntime
 from .deferred import Deferred
+from .metadata_snapshots import (
+    MetadataLog,
+    MetadataSnapshots,
+    SnapshotFiles,
+    begin_at_snapshot,
+)
 from .partition import Partition
-from .partition_log import PartitionLog
-from .storage import LogManager, StorageError
+from .storage import Log, LogManager, StorageError
+from .storage.disk import Disk
 
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 METADATA_TOPIC_ID = UUID(int=1)  # Kafka's own for this topic
-METADATA_LOG_CONFIG = LogConfig(
-    retention_ms=-1, retention_bytes=-1, flush_messages=1, max_message_bytes=64 << 20
-)
-"""Nothing is ever deleted: there are no snapshots. A change is committed when it is on the disk. It
-is one batch, however large: all of it or nothing."""
+MAX_CHANGE_BYTES = 64 << 20
+
+
+def metadata_log_config(config: BrokerConfig) -> LogConfig:
+    """Return the configuration of the metadata log.
+
+    Only snapshots let records go. A change is committed when it is on the disk. It is one batch,
+    however large: all of it or nothing.
+    """
+    segment_bytes = config.metadata_log_segment_bytes
+    return LogConfig(
+        retention_ms=-1,
+        retention_bytes=-1,
+        flush_messages=1,
+        segment_bytes=segment_bytes,
+        segment_ms=config.metadata_log_segment_ms,
+        max_message_bytes=min(MAX_CHANGE_BYTES, segment_bytes),
+    )
 
 
 async def open_controller(
     logs: LogManager,
     configs: BrokerConfigs,
     *,
+    image: MetadataImage,
+    disk: Disk,
     timers: TimerQueue,
     moment: Callable[[], Moment],
     new_uuid: Callable[[], UUID],
     publish: Callable[[Sequence[Any]], object],
 ) -> ShardRuntime[ControllerShard]:
-    """Open the metadata log and load the controller from it; raise ``StorageError``."""
-    partition = await _lead_metadata_partition(logs, configs.broker.node_id)
-    defaults = TopicDefaults(
-        partitions=configs.broker.num_partitions,
-        replication_factor=configs.broker.default_replication_factor,
-        min_insync_replicas=configs.broker.min_insync_replicas,
+    """Open the metadata log and load the controller from it; raise ``StorageError``.
+
+    ``image`` is the one that ``publish`` changes.
+    """
+    opened = await _open_metadata_log(logs, configs.broker)
+    files = SnapshotFiles(logs.data_directory.filesystem, opened.directory)
+    snapshot = _load_snapshot(files, opened)
+    schedule = _schedule(configs.broker, snapshot, moment().now)
+    snapshots = MetadataSnapshots(
+        files,
+        opened,
+        image,
+        schedule,
+        disk=disk,
+        timers=timers,
+        moment=moment,
+        config=lambda: configs.broker,
     )
-    tokens = TokenSettings.of(configs.broker)
+
+    def publish_committed(records: Sequence[Any]) -> None:
+        publish(records)
+        snapshots.committed()
+
+    partition = _lead_metadata_partition(opened, configs.broker.node_id, snapshot)
+    shard = _new_shard(partition, configs, new_uuid)
     controller = ShardRuntime(
         METADATA_PARTITION,
-        PartitionLog(partition),
+        MetadataLog(partition, snapshot, schedule),
         timers,
         moment,
-        lambda _: ControllerShard(
-            new_uuid,
-            defaults,
-            configs.describe_topic_with,
-            tokens,
-            lambda: configs.broker,
-            quorum=lambda: _quorum(partition, configs.broker.node_id),
-        ),
-        publish=publish,
+        lambda _: shard,
+        publish=publish_committed,
         unloaded_error=ErrorCode.NOT_CONTROLLER,
     )
     partition.add_listener(lambda _: controller.high_watermark_moved())
     for _ in controller.load():
         await asyncio.sleep(0)
+    # There were fewer records than offsets if a snapshot was loaded.
+    image.record_count = shard.image.record_count = opened.log_end_offset
+    snapshots.begin()
     return controller
+
+
+def _new_shard(
+    partition: Partition, configs: BrokerConfigs, new_uuid: Callable[[], UUID]
+) -> ControllerShard:
+    defaults = TopicDefaults(
+        partitions=configs.broker.num_partitions,
+        replication_factor=configs.broker.default_replication_factor,
+        min_insync_replicas=configs.broker.min_insync_replicas,
+    )
+    return ControllerShard(
+        new_uuid,
+        defaults,
+        configs.describe_topic_with,
+        TokenSettings.of(configs.broker),
+        lambda: configs.broker,
+        quorum=lambda: _quorum(partition, configs.broker.node_id),
+    )
+
+
+def _schedule(config: BrokerConfig, snapshot: Snapshot | None, now: float) -> SnapshotSchedule:
+    return SnapshotSchedule(
+        max_bytes=config.metadata_log_max_record_bytes_between_snapshots,
+        max_interval=config.metadata_log_max_snapshot_interval_ms / 1000,
+        began_at=now,
+        offset=0 if snapshot is None else snapshot.id.offset,
+    )
 
 
 def _quorum(partition: Partition, node_id: int) -> Quorum:
@@ -83,16 +147,34 @@ def _quorum(partition: Partition, node_id: int) -> Quorum:
     )
 
 
-async def _lead_metadata_partition(logs: LogManager, node_id: int) -> Partition:
-    opened = logs.get_or_create(METADATA_PARTITION, METADATA_LOG_CONFIG, METADATA_TOPIC_ID)
+async def _open_metadata_log(logs: LogManager, config: BrokerConfig) -> Log:
+    opened = logs.get_or_create(METADATA_PARTITION, metadata_log_config(config), METADATA_TOPIC_ID)
     # What the last run left may not be on the disk yet: flush it before building on it.
     flushed: Deferred[None] = Deferred()
     opened.flusher.flush_all(lambda: flushed.complete(None))
     await value_of(flushed)
     opened.flusher.check()
+    return opened
+
+
+def _load_snapshot(files: SnapshotFiles, opened: Log) -> Snapshot | None:
+    try:
+        snapshot = files.load_newest()
+        begin_at_snapshot(opened, None if snapshot is None else snapshot.id)
+    except OSError as error:
+        raise StorageError(
+            f"cannot load the metadata snapshots in {opened.directory}: {error}"
+        ) from error
+    return snapshot
+
+
+def _lead_metadata_partition(opened: Log, node_id: int, snapshot: Snapshot | None) -> Partition:
     partition = Partition(METADATA_PARTITION, METADATA_TOPIC_ID, node_id, opened)
     node = (node_id,)
-    partition.become_leader(opened.leader_epochs.latest_epoch + 1, node, node)
+    # A snapshot may be all that is left of the last epoch.
+    snapshot_epoch = -1 if snapshot is None else snapshot.id.epoch
+    latest_epoch = max(opened.leader_epochs.latest_epoch, snapshot_epoch)
+    partition.become_leader(latest_epoch + 1, node, node)
     return partition
 
 

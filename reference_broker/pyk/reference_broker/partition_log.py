@@ -95,8 +95,11 @@ class PartitionLog:
             raise ApiError(error.code, error.message) from error
 
     def read_all(self) -> Iterator[list[LogEntry]]:
+        yield from self.read_from(self._partition.log.log_start_offset)
+
+    def read_from(self, offset: int) -> Iterator[list[LogEntry]]:
+        """Yield the records and markers from the batch of an offset on, some at a time."""
         log = self._partition.log
-        offset = log.log_start_offset
         while offset < log.log_end_offset:
             found: list[LogEntry] = []
             before = offset

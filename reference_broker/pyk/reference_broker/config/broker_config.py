@@ -19,13 +19,13 @@ from pyk.reference_broker.config.definition import (
     string,
     strings,
 )
-from pyk.reference_broker.config.log_cleaner_config import LogCleanerConfig
 from pyk.reference_broker.config.log_config import (
     COMPRESSION_TYPES,
     DAY_MS,
     MAX_INT64,
     TIMESTAMP_TYPES,
 )
+from pyk.reference_broker.config.metadata_log_config import MetadataLogConfig
 from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
 @slotted.frozen(kw_only=True)
-class BrokerConfig(LogCleanerConfig):
+class BrokerConfig(MetadataLogConfig):
     """The effective configuration of one broker."""
 
     # The node

@@ -72,6 +72,8 @@ class BrokerImage:
     endpoints: Mapping[str, Endpoint]
     rack: str | None
     is_fenced: bool
+    registration: RegisterBrokerRecord
+    """All that the broker said, for snapshots."""
 
 
 @slotted.frozen
@@ -125,7 +127,7 @@ class MetadataImage:
     """How often subscriptions to client metrics have changed."""
     next_producer_id: int = 0
     record_count: int = 0
-    """How many records were replayed: the offset of the next one."""
+    """The offset of the next record: how many were replayed, also before a snapshot."""
 
     def frozen(self) -> MetadataImage:
         """Return a copy whose brokers, topics and partitions stay as they are now."""
@@ -223,6 +225,7 @@ class MetadataImage:
             endpoints={each.name: _endpoint(each) for each in record.end_points},
             rack=record.rack,
             is_fenced=record.fenced,
+            registration=record,
         )
         return []
 
