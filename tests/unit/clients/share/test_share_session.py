@@ -54,6 +54,10 @@ def test_later_requests_name_what_changed_and_count_up() -> None:
     ]
 
 
+def test_epochs_begin_again_after_the_last_one_that_fits_into_a_request() -> None:
+    assert LAST_EPOCH == 2_147_483_647
+
+
 def test_acknowledgements_go_with_a_fetch_or_alone() -> None:
     session = open_session()
     some = {A1: Acknowledgements([(3, 5, 1), (6, 6, 3)])}
