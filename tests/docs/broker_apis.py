@@ -17,8 +17,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 
 NOT_SERVED = {
-    ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071)",
-    ApiKey.STREAMS_GROUP_DESCRIBE: "groups of Kafka Streams (KIP-1071)",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071), which Kafka serves by default",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "groups of Kafka Streams (KIP-1071), which Kafka serves by default",
 }
 """The APIs that brokers of Apache Kafka 4.3 serve and this one does not, and what they are for."""
 
