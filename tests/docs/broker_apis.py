@@ -16,9 +16,11 @@ from support.acl_matrix.requests import EXEMPT
 PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 
+STREAMS = "groups of Kafka Streams (KIP-1071), which Kafka serves by default"
+
 NOT_SERVED = {
-    ApiKey.STREAMS_GROUP_HEARTBEAT: "groups of Kafka Streams (KIP-1071), which Kafka serves by default",
-    ApiKey.STREAMS_GROUP_DESCRIBE: "groups of Kafka Streams (KIP-1071), which Kafka serves by default",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: STREAMS,
+    ApiKey.STREAMS_GROUP_DESCRIBE: STREAMS,
 }
 """The APIs that brokers of Apache Kafka 4.3 serve and this one does not, and what they are for."""
 
