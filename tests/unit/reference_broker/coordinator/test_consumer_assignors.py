@@ -120,6 +120,17 @@ def test_uniform_moves_only_what_a_member_leaves_behind(
     assert moves(before, after) == 0
 
 
+@given(topics=members, counts=counts)
+def test_uniform_does_not_depend_on_the_order_of_members(
+    topics: dict[str, frozenset[UUID]], counts: dict[UUID, int]
+) -> None:
+    turned = dict(reversed(topics.items()))
+
+    assert assign_uniformly(subscribers(topics), counts) == assign_uniformly(
+        subscribers(turned), counts
+    )
+
+
 def test_uniform_evens_out_over_members_in_between() -> None:
     topics = {"a": frozenset({A}), "b": frozenset({A, B}), "c": frozenset({B})}
     current: dict[str, Assignment] = {

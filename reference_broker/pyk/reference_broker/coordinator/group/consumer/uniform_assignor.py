@@ -39,7 +39,6 @@ class _Balance:
     def __init__(self, members: Subscribers, partition_counts: PartitionCounts) -> None:
         order = sorted(members)
         self._members = members
-        self._partition_counts = partition_counts
         self._subscribers = subscribers_by_topic(members, order)
         self._load = dict.fromkeys(order, 0)
         self.held: dict[str, dict[UUID, set[int]]] = {member_id: {} for member_id in order}
@@ -50,7 +49,7 @@ class _Balance:
     def keep(self) -> None:
         for member_id in self.held:
             member = self._members[member_id]
-            for topic_id in sorted(member.topics & member.current.keys()):
+            for topic_id in member.topics & member.current.keys():
                 kept = self._missing[topic_id] & member.current[topic_id]
                 self._missing[topic_id] -= kept
                 self.held[member_id][topic_id] = kept
