@@ -110,6 +110,23 @@ async def test_a_commit_that_is_stored_in_part_does_not_fail_for_certain():
             assert not raised.value.definite
 
 
+@pytest.mark.parametrize("answer", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"])
+@virtual_time
+async def test_a_commit_whose_coordinator_went_away_does_not_fail_for_certain(answer):
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            cluster.faults.on("OffsetCommit").once().error(answer)
+            with (
+                cluster.faults.on("OffsetCommit").error("UNKNOWN_MEMBER_ID"),
+                pytest.raises(CommitFailedError) as raised,
+            ):
+                await consumer.commit({partition: 7})
+
+            assert not raised.value.definite
+
+
 @virtual_time
 async def test_a_commit_that_is_refused_at_once_fails_for_certain():
     async with cluster_with_orders(10) as cluster:
