@@ -90,6 +90,8 @@ class Victim:
     principal = ANONYMOUS
     sasl = None
     connection_id = 1
+    software = ("unknown", "unknown")
+    port = "1"
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()

@@ -38,7 +38,7 @@ TWIN_WORDS = (
 # What each of the two says for itself.
 OWN_SENTENCES = {
     "Consumer.close": (
-        r"Any thread may close it\.",
+        r"Any thread may close it; a second one waits for the first\.",
         r"Any task of the consumer's event loop may close it; on another loop it raises .*\.",
     ),
     "ShareConsumer.close": (
