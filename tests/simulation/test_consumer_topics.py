@@ -335,3 +335,34 @@ async def test_a_commit_for_a_partition_that_does_not_exist_says_so_soon():
 
         assert caught.value.topic_partition == TopicPartition("ordres", 3)
         assert current_clock().now() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [
+        ({"group_protocol": "consumer"}, 0.5),
+        ({"group_protocol": "consumer"}, 1.5),
+        ({"group_protocol": "classic"}, 5.2),
+        ({"group_protocol": "classic"}, 6.0),
+    ],
+    ids=str,
+)
+@virtual_time
+async def test_a_topic_that_is_created_again_does_not_get_the_offsets_of_the_one_before(
+    options, seconds
+):
+    async with reference_cluster(auto_create_topics_enable="false") as cluster:
+        await cluster.create_topic("orders")
+        await produce(cluster, "orders", 5)
+        consumer = make_consumer(
+            cluster, topics=["orders"], group_id="g", auto_offset_reset="earliest", **options
+        )
+        async with consumer:
+            assert len(await read(consumer, 5)) == 5
+            values = asyncio.create_task(read(consumer, 9, timeout=60))
+            await delete(cluster, "orders")
+            await asyncio.sleep(seconds)
+            await cluster.create_topic("orders")
+            await produce(cluster, "orders", 9)
+
+            assert await values == [b"%d" % number for number in range(9)]

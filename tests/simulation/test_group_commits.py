@@ -139,3 +139,24 @@ async def test_a_commit_that_is_refused_at_once_fails_for_certain():
                 await consumer.commit({partition: 7})
 
             assert raised.value.definite
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@virtual_time
+async def test_an_auto_commit_that_waits_for_a_commit_beyond_it_does_not_go_back(protocol):
+    async with cluster_with_orders(100) as cluster:
+        (partition,) = PARTITIONS[:1]
+        consumer = make_consumer(
+            cluster,
+            topics=["orders"],
+            group_id="g",
+            group_protocol=protocol,
+            auto_commit_interval_ms=1_000,
+        )
+        async with consumer:
+            await read(consumer, 100)
+            with cluster.faults.on("OffsetCommit").once().delay(3_000):
+                consumer.commit_async({partition: OffsetAndMetadata(250)})
+                for _ in range(30):
+                    await consumer.poll(0.2)
+            assert await committed_offset(consumer, partition) == 250

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
+from uuid import UUID
 
 import attrs
 
@@ -11,6 +13,7 @@ from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.offsets.partition_results import known_epoch, read_partitions
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, by_topic
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -37,7 +40,12 @@ FIRST_COMMIT_VERSION, LAST_COMMIT_VERSION = 2, 9
 FIRST_FETCH_VERSION, LAST_FETCH_VERSION = 1, 9
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7
 FIRST_VERSION_OF_SEVERAL_GROUPS = 8
+COMMIT_VERSION_WITH_TOPIC_IDS = 10
 UNKNOWN_EPOCH = -1
+
+TopicIds = Mapping[str, UUID]
+"""The ids of topics, by their names."""
+NO_IDS: TopicIds = MappingProxyType({})
 
 
 @attrs.frozen
@@ -59,8 +67,12 @@ def offset_commit_request(
     group_id: str,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     identity: Identity = OUTSIDER,
+    topic_ids: TopicIds = NO_IDS,
 ) -> OffsetCommitRequest:
-    """Return the request that stores ``offsets``; a group with members refuses an outsider."""
+    """Return the request that stores ``offsets``; a group with members refuses an outsider.
+
+    With ``topic_ids``, which version 10 sends, brokers refuse what is of a topic that is gone.
+    """
     return OffsetCommitRequest(
         group_id=group_id,
         generation_id_or_member_epoch=identity.generation_id,
@@ -69,6 +81,7 @@ def offset_commit_request(
         topics=[
             OffsetCommitRequestTopic(
                 name=topic,
+                topic_id=topic_ids.get(topic, ZERO_UUID),
                 partitions=[_to_commit(place.partition, offsets[place]) for place in places],
             )
             for topic, places in by_topic(offsets).items()
@@ -86,8 +99,13 @@ def _to_commit(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequest
     )
 
 
-def committed_offsets(response: OffsetCommitResponse) -> dict[TopicPartition, KafkaError | None]:
+def committed_offsets(
+    response: OffsetCommitResponse, topic_ids: TopicIds = NO_IDS
+) -> dict[TopicPartition, KafkaError | None]:
     """Return why the offset of each partition is not stored, None where it is."""
+    names = {topic_id: name for name, topic_id in topic_ids.items()}
+    for topic in response.topics:
+        topic.name = topic.name or names.get(topic.topic_id, "")
     return read_partitions(response.topics, lambda _: None, response.api_key)
 
 

@@ -83,6 +83,18 @@ def not_a_member(partition: TopicPartition) -> KafkaError:
     return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))
 
 
+def of_another_topic(partition: TopicPartition) -> KafkaError:
+    """Return the error for records of a topic that was deleted, and created again under its
+    name."""
+    topic, number = partition
+    return CommitFailedError(
+        f"the offset of {partition} was not committed: topic {topic!r} was deleted and created "
+        "again since its records were read",
+        topic=topic,
+        partition=number,
+    )
+
+
 @attrs.frozen
 class Finished:
     """The offset to commit for a partition, and the version of the position it comes from."""

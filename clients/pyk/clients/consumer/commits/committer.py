@@ -14,6 +14,7 @@ from pyk.clients.consumer.commits.commits import (
     action_after,
     commit_error,
     not_a_member,
+    of_another_topic,
     worst,
 )
 from pyk.clients.consumer.records.assignment import Assignment
@@ -28,6 +29,7 @@ from pyk.clients.errors import (
     NotCoordinatorError,
     StaleMemberEpochError,
     UnknownMemberIdError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
     UnstableOffsetCommitError,
 )
@@ -44,6 +46,7 @@ from pyk.clients.offsets import (
     offset_commit_request,
     offset_fetch_request,
 )
+from pyk.clients.offsets.groups import COMMIT_VERSION_WITH_TOPIC_IDS, NO_IDS, TopicIds
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.clients.wording import because, counted
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -89,20 +92,28 @@ class Committer:
         offsets: Offsets,
         deadline: float,
         is_ours: Callable[[TopicPartition], bool],
+        topic_ids: TopicIds = NO_IDS,
+        still_wanted: Callable[[], Collection[TopicPartition]] | None = None,
     ) -> None:
         """Store offsets, retrying until the deadline, as long as ``is_ours`` is true for each
         partition.
+
+        ``topic_ids`` are those of the topics that were read: one that was created again since gets
+        none of their offsets. ``still_wanted`` tells which of the offsets are, once the commits
+        before this one have ended.
 
         Raises :class:`CommitFailedError` if the group has given the partitions to other members,
         other errors that are not retriable, and :class:`KafkaTimeoutError`. They are definite if
         certainly none of the offsets was stored.
         """
-        tries = _Tries(dict(offsets))
+        tries = _Tries(dict(offsets), topic_ids)
         try:
             async with asyncio.timeout_at(deadline):
                 async with self._turn:
+                    if still_wanted is not None:
+                        tries.left = {p: offsets[p] for p in still_wanted()}
                     while tries.left:
-                        self._check(tries.left, is_ours)
+                        self._check(tries, is_ours)
                         await self._commit_some(tries, deadline)
         except TimeoutError as error:
             raise self._too_late(tries.left) from error
@@ -113,11 +124,17 @@ class Committer:
             own.definite = False
             raise own from error.__cause__
 
-    def _check(self, offsets: Offsets, is_ours: Callable[[TopicPartition], bool]) -> None:
-        """Raise if a partition went to another member, which may have committed a higher offset."""
-        for partition in offsets:
+    def _check(self, tries: _Tries, is_ours: Callable[[TopicPartition], bool]) -> None:
+        """Raise if a partition went to another member, which may have committed a higher offset,
+        or was read from another topic of that name."""
+        for partition in tries.left:
             if not is_ours(partition):
                 raise not_a_member(partition)
+            read_id = tries.topic_ids.get(partition.topic)
+            topic = self._client.metadata.topic(partition.topic)
+            named_id = None if topic is None else topic.topic_id
+            if read_id != named_id and read_id is not None and named_id is not None:
+                raise of_another_topic(partition)
 
     async def _commit_some(self, tries: _Tries, deadline: float) -> None:
         """Try once; return after a wait if something is to be tried again."""
@@ -125,11 +142,13 @@ class Committer:
         if identity is None and not self._is_rebalancing():
             raise not_a_member(next(iter(tries.left)))
         if identity is not None:
-            errors = await self._ask(identity, tries.left, deadline)
+            errors = await self._ask(identity, tries, deadline)
             tries.answered(errors)
             error = worst(errors.values())
             if error is not None:
-                is_unknown = isinstance(error, UnknownTopicOrPartitionError)
+                is_unknown = isinstance(error, UnknownTopicOrPartitionError | UnknownTopicIdError)
+                if is_unknown:
+                    self._client.metadata_keeper.request_update()
                 if is_unknown and tries.failures >= UNKNOWN_TRIES:
                     raise error
                 self._follow(error, identity)
@@ -138,22 +157,24 @@ class Committer:
             await self._wait(tries.failures)
 
     async def _ask(
-        self, identity: Identity, offsets: Offsets, deadline: float
+        self, identity: Identity, tries: _Tries, deadline: float
     ) -> dict[TopicPartition, KafkaError]:
         """Return why offsets are not stored; the others are."""
-        request = offset_commit_request(self._group_id, offsets, identity)
+        offsets, topic_ids = tries.left, tries.topic_ids
+        has_ids = all(partition.topic in topic_ids for partition in offsets)
+        request = offset_commit_request(self._group_id, offsets, identity, topic_ids)
         try:
             node_id = await self._coordinator(deadline)
             response = await self._client.send(
                 node_id,
                 request,
                 min_version=FIRST_COMMIT_VERSION,
-                max_version=LAST_COMMIT_VERSION,
+                max_version=COMMIT_VERSION_WITH_TOPIC_IDS if has_ids else LAST_COMMIT_VERSION,
             )
         except KafkaError as error:
             self._forget_coordinator_after(error)
             return dict.fromkeys(offsets, error)
-        answers = result_for_each(offsets, committed_offsets(response), node_id)
+        answers = result_for_each(offsets, committed_offsets(response, topic_ids), node_id)
         errors = {p: error for p, error in answers.items() if error is not None}
         for refusal in errors.values():
             # A coordinator says so, too, of what it has written when it loses its partition, or
@@ -296,8 +317,12 @@ class Committer:
 class _Tries:
     """What came of the tries of one commit so far. ``left`` is not stored, as far as is known."""
 
-    def __init__(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
+    def __init__(
+        self, offsets: dict[TopicPartition, OffsetAndMetadata], topic_ids: TopicIds
+    ) -> None:
         self.left = offsets
+        self.topic_ids = topic_ids
+        """The topics that the offsets are of."""
         self.failures = 0
         self.may_be_stored = False
         """Whether some of it is stored, or may be: a response was lost."""

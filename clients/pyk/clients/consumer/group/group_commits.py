@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from uuid import UUID
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
@@ -88,7 +89,9 @@ class GroupCommits:
         """
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
         versions = {p: self._partitions[p].version for p in owners if p in self._partitions}
-        await self._committer.commit(wanted.offsets, deadline, is_ours_by(owners))
+        await self._committer.commit(
+            wanted.offsets, deadline, is_ours_by(owners), self._topic_ids(owners)
+        )
         self.progress.stored(wanted.offsets, versions)
 
     def everything(self) -> OffsetsToCommit:
@@ -147,7 +150,7 @@ class GroupCommits:
         self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
     ) -> None:
         try:
-            await self._commit(finished, owners, deadline)
+            await self._commit_news(finished, owners, deadline)
         except OffsetMetadataTooLargeError as error:
             handled = self.progress.handled
             if handled is None or not handled.shorten_notes():
@@ -164,8 +167,33 @@ class GroupCommits:
         self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
     ) -> None:
         offsets = {p: one.offset for p, one in finished.items()}
-        await self._committer.commit(offsets, deadline, is_ours_by(owners))
+        topic_ids = self._topic_ids(offsets)
+        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids)
         self.progress.stored(offsets, {p: one.version for p, one in finished.items()})
+
+    async def _commit_news(
+        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+    ) -> None:
+        """Commit what no commit before this one has gone beyond once it is its turn."""
+        news = finished
+
+        def still_news() -> Collection[TopicPartition]:
+            nonlocal news
+            news = self._auto_commit.news(finished)
+            return news
+
+        offsets = {p: one.offset for p, one in finished.items()}
+        topic_ids = self._topic_ids(offsets)
+        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids, still_news)
+        self.progress.stored(offsets, {p: one.version for p, one in news.items()})
+
+    def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, UUID]:
+        """Return the ids of the topics that are read now, of those that are known."""
+        return {
+            p.topic: topic_id
+            for p in partitions
+            if p in self._partitions and (topic_id := self._partitions[p].topic_id) is not None
+        }
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float

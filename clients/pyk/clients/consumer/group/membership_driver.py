@@ -188,6 +188,9 @@ class MembershipDriver:
         finally:
             asking.cancel()
         if asking.cancelled():
+            # The application may have come back meanwhile: then the member asks once more.
+            abandoned = RequestTimeoutError("given up, as the application was absent")
+            self.membership.request_failed(action, abandoned, self._client.clock.now())
             return
         outcome, now = asking.result(), self._client.clock.now()
         if isinstance(outcome, KafkaError):
