@@ -125,10 +125,7 @@ class SnapshotFiles:
 
 
 class MetadataLog(PartitionLog):
-    """The metadata log with its snapshots: replaying it begins with the newest one.
-
-    ``image`` is the one that clients see: it is what a snapshot holds.
-    """
+    """The metadata log with its snapshots: replaying it begins with the newest one."""
 
     def __init__(
         self,

@@ -10,12 +10,15 @@ from pyk.clients.offsets.consumed import (
     TransactionReads,
 )
 from pyk.clients.offsets.groups import (
+    COMMIT_VERSION_WITH_TOPIC_IDS,
     FIRST_COMMIT_VERSION,
     FIRST_FETCH_VERSION,
     LAST_COMMIT_VERSION,
     LAST_FETCH_VERSION,
+    NO_IDS,
     OUTSIDER,
     Identity,
+    TopicIds,
     committed_offsets,
     deleted_offsets,
     fetched_offsets,
@@ -39,12 +42,14 @@ from pyk.clients.offsets.logs import (
 )
 
 __all__ = [
+    "COMMIT_VERSION_WITH_TOPIC_IDS",
     "FIRST_COMMIT_VERSION",
     "FIRST_FETCH_VERSION",
     "FIRST_LIST_VERSION",
     "FIRST_VERSION_OF_EPOCH_ENDS",
     "LAST_COMMIT_VERSION",
     "LAST_FETCH_VERSION",
+    "NO_IDS",
     "OUTSIDER",
     "ConsumedOffsets",
     "ConsumerGroupMetadata",
@@ -52,6 +57,7 @@ __all__ = [
     "Identity",
     "ListedOffset",
     "OffsetSpec",
+    "TopicIds",
     "TransactionDoubt",
     "TransactionOutcome",
     "TransactionReads",

@@ -35,18 +35,20 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.offsets import (
+    COMMIT_VERSION_WITH_TOPIC_IDS,
     FIRST_COMMIT_VERSION,
     FIRST_FETCH_VERSION,
     LAST_COMMIT_VERSION,
     LAST_FETCH_VERSION,
+    NO_IDS,
     OUTSIDER,
     Identity,
+    TopicIds,
     committed_offsets,
     fetched_offsets,
     offset_commit_request,
     offset_fetch_request,
 )
-from pyk.clients.offsets.groups import COMMIT_VERSION_WITH_TOPIC_IDS, NO_IDS, TopicIds
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.clients.wording import because, counted
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest

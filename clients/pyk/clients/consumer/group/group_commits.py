@@ -150,7 +150,7 @@ class GroupCommits:
         self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
     ) -> None:
         try:
-            await self._commit_news(finished, owners, deadline)
+            await self._commit(finished, owners, deadline, only_news=True)
         except OffsetMetadataTooLargeError as error:
             handled = self.progress.handled
             if handled is None or not handled.shorten_notes():
@@ -164,28 +164,27 @@ class GroupCommits:
         return {p: self._partitions[p].buffer.assignment for p in finished}
 
     async def _commit(
-        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+        self,
+        finished: Mapping[TopicPartition, Finished],
+        owners: Owners,
+        deadline: float,
+        *,
+        only_news: bool = False,
     ) -> None:
+        """Commit what is finished, with ``only_news`` as far as no commit before this one has gone
+        beyond it once it is its turn."""
+        wanted = finished
+
+        def still_wanted() -> Collection[TopicPartition]:
+            nonlocal wanted
+            if only_news:
+                wanted = self._auto_commit.news(finished)
+            return wanted
+
         offsets = {p: one.offset for p, one in finished.items()}
         topic_ids = self._topic_ids(offsets)
-        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids)
-        self.progress.stored(offsets, {p: one.version for p, one in finished.items()})
-
-    async def _commit_news(
-        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
-    ) -> None:
-        """Commit what no commit before this one has gone beyond once it is its turn."""
-        news = finished
-
-        def still_news() -> Collection[TopicPartition]:
-            nonlocal news
-            news = self._auto_commit.news(finished)
-            return news
-
-        offsets = {p: one.offset for p, one in finished.items()}
-        topic_ids = self._topic_ids(offsets)
-        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids, still_news)
-        self.progress.stored(offsets, {p: one.version for p, one in news.items()})
+        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids, still_wanted)
+        self.progress.stored(offsets, {p: one.version for p, one in wanted.items()})
 
     def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, UUID]:
         """Return the ids of the topics that are read now, of those that are known."""
