@@ -23,13 +23,28 @@ OTHER_VERSIONS = {
 """What Apache Kafka advertises where that is not what the reference broker serves."""
 
 
-def advertised(kafka: Kafka) -> dict[int, tuple[int, int]]:
+FEATURES = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 30),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+
+
+def greet(kafka: Kafka, version: int = 4) -> Any:
     async def ask() -> Any:
         greeting = ApiVersionsRequest(client_software_name="pyk", client_software_version="1.0")
         async with RawClient(kafka.bootstrap) as client:
-            return await client.ask(greeting, 4)
+            return await client.ask(greeting, version)
 
-    keys = asyncio.run(ask()).api_keys
+    return asyncio.run(ask())
+
+
+def advertised(kafka: Kafka) -> dict[int, tuple[int, int]]:
+    keys = greet(kafka).api_keys
     return {each.api_key: (each.min_version, each.max_version) for each in keys}
 
 
@@ -43,3 +58,26 @@ def test_the_apis_and_their_versions_are_those_of_apache_kafka(kafka: Kafka) -> 
             assert found[key] in (versions, served[key]), ApiKey(key)
     assert set(of_kafka) - set(found) <= WITH_PLUGIN
     assert set(found) - set(of_kafka) <= set(NOT_SERVED)
+
+
+def test_the_features_and_their_levels_are_those_of_apache_kafka(kafka: Kafka) -> None:
+    response = greet(kafka)
+
+    supported = {
+        each.name: (each.min_version, each.max_version) for each in response.supported_features
+    }
+    finalized = {each.name: each.max_version_level for each in response.finalized_features}
+    assert supported == FEATURES
+    # Other scenarios switch features off and on; the quorum is fixed, so kraft.version is 0.
+    assert finalized == {
+        name: highest for name, (_, highest) in FEATURES.items() if name != "kraft.version"
+    }
+    assert response.finalized_features_epoch > 0
+
+
+def test_clients_of_version_3_are_told_of_no_feature_that_begins_at_level_0(kafka: Kafka) -> None:
+    (supported,) = greet(kafka, 3).supported_features
+
+    assert (supported.name, supported.min_version, supported.max_version) == (
+        "metadata.version", 7, 30,
+    )  # fmt: skip

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.versions import VersionRange
 
-from .controller.features import METADATA_VERSION
-from .releases import RELEASES, versions_of
+from .releases import latest_change, versions_of
 
 Served = Mapping[ApiKey, VersionRange]
 
-_FEATURES_SINCE = {METADATA_VERSION: "3.3", "group.version": "4.0", "transaction.version": "4.0"}
-_FIRST_RELEASE_WITH_SHARE_GROUPS = "4.2"
-_METADATA_LEVELS = {"3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21}
-"""The highest ``metadata.version`` of releases that have a lower one than this broker."""
-_LOWEST_METADATA_LEVEL = 1
-"""Of the same releases; 4.0 dropped the levels below 7."""
+# Each feature with its lowest and highest level and the one of a new cluster, from the release on
+# in which they changed.
+_FEATURES = """
+metadata.version 3.3:1-7/7 3.4:1-8/8 3.5:1-11/11 3.6:1-14/14 3.7:1-19/19 3.8:1-20/20 3.9:1-21/21 \
+4.0:7-25/25 4.1:7-27/27 4.2:7-29/29 4.3:7-30/30
+kraft.version 3.9:0-1/0
+transaction.version 4.0:0-2/2
+group.version 4.0:0-1/1
+eligible.leader.replicas.version 4.0:0-1/0 4.1:0-1/1
+share.version 4.1:0-1/0 4.2:0-1/1
+streams.version 4.2:0-1/1
+"""
+
+
+class _Levels(NamedTuple):
+    supported: VersionRange
+    finalized: int
 
 
 @cache
@@ -42,27 +52,39 @@ def advertised_as(release: str, response: Any) -> Any:
         if each.api_key != ApiKey.PRODUCE:  # of which older versions are advertised than served
             each.min_version = versions.lowest
         each.max_version = versions.highest
-    response.supported_features = [
-        each for each in response.supported_features if _has_feature(release, each.name)
-    ]
-    response.finalized_features = [
-        each for each in response.finalized_features if _has_feature(release, each.name)
-    ]
-    level = _METADATA_LEVELS.get(release)
-    if level is not None:
-        _limit_metadata_level(response, level)
+    levels = _levels_of(release)
+    _limit_supported(response, levels)
+    _limit_finalized(response, levels)
     return response
 
 
-def _limit_metadata_level(response: Any, level: int) -> None:
-    for supported in response.supported_features:
-        if supported.name == METADATA_VERSION:
-            supported.min_version, supported.max_version = _LOWEST_METADATA_LEVEL, level
-    for finalized in response.finalized_features:
-        if finalized.name == METADATA_VERSION:
-            finalized.min_version_level = finalized.max_version_level = level
+@cache
+def _levels_of(release: str) -> Mapping[str, _Levels]:
+    """Return the features that a release has."""
+    found = {}
+    for line in _FEATURES.strip().splitlines():
+        name, *changes = line.split()
+        change = latest_change(changes, release)
+        if change is not None:
+            supported, _, finalized = change.partition("/")
+            found[name] = _Levels(VersionRange.parse(supported), int(finalized))
+    return found
 
 
-def _has_feature(release: str, name: str) -> bool:
-    since = _FEATURES_SINCE.get(name, _FIRST_RELEASE_WITH_SHARE_GROUPS)
-    return RELEASES.index(release) >= RELEASES.index(since)
+def _limit_supported(response: Any, levels: Mapping[str, _Levels]) -> None:
+    response.supported_features = [
+        each for each in response.supported_features if each.name in levels
+    ]
+    for each in response.supported_features:
+        supported = levels[each.name].supported
+        each.min_version, each.max_version = supported.lowest, supported.highest
+
+
+def _limit_finalized(response: Any, levels: Mapping[str, _Levels]) -> None:
+    for each in response.finalized_features:
+        limit = levels[each.name].finalized if each.name in levels else 0
+        level = min(each.max_version_level, limit)
+        each.min_version_level = each.max_version_level = level
+    response.finalized_features = [
+        each for each in response.finalized_features if each.max_version_level
+    ]

@@ -119,11 +119,16 @@ def _changes() -> Iterator[tuple[ApiKey, list[str]]]:
 
 
 def _latest(changes: list[str], release: str) -> VersionRange:
-    """Return the versions after the last change that the release has."""
-    versions = NO_VERSIONS
+    change = latest_change(changes, release)
+    return NO_VERSIONS if change is None else VersionRange.parse(change)
+
+
+def latest_change(changes: list[str], release: str) -> str | None:
+    """Return what follows the colon in the last change that the release has, None before all."""
+    latest = None
     for change in changes:
         since, _, text = change.partition(":")
         if RELEASES.index(since) > RELEASES.index(release):
             break
-        versions = VersionRange.parse(text)
-    return versions
+        latest = text
+    return latest

@@ -9,6 +9,7 @@ from pyk.protocol.messages.api_versions import (
     SupportedFeatureKey,
 )
 from pyk.protocol.versions import VersionRange
+from pyk.reference_broker.controller.features import FEATURES
 from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.pretended import advertised_as, served_as
 from pyk.reference_broker.releases import RELEASES, versions_of
@@ -44,43 +45,74 @@ def test_no_release_is_advertised_with_more_than_is_served() -> None:
             assert each.max_version <= versions_of(release)[key].highest
 
 
-@pytest.mark.parametrize(
-    ("release", "names"),
-    [
-        ("3.2", []),
-        ("3.9", ["metadata.version"]),
-        ("4.0", ["metadata.version", "group.version"]),
-        ("4.3", ["metadata.version", "group.version", "share.version"]),
-    ],
-)
-def test_releases_have_the_features_of_their_time(release: str, names: list[str]) -> None:
-    features = [
-        SupportedFeatureKey(name=name, min_version=0, max_version=1)
-        for name in ("metadata.version", "group.version", "share.version")
-    ]
-
-    response = advertised_as(release, ApiVersionsResponse(supported_features=features))
-
-    assert [each.name for each in response.supported_features] == names
-
-
-@pytest.mark.parametrize(
-    ("release", "levels"),
-    [("3.3", (1, 7)), ("3.7", (1, 19)), ("3.9", (1, 21)), ("4.0", (7, 25)), ("4.3", (7, 25))],
-)
-def test_releases_have_the_metadata_levels_of_their_time(
-    release: str, levels: tuple[int, int]
-) -> None:
-    name = "metadata.version"
+def told(release: str) -> ApiVersionsResponse:
+    """Return the features of a new cluster as that release would tell them."""
     response = ApiVersionsResponse(
-        supported_features=[SupportedFeatureKey(name=name, min_version=7, max_version=25)],
+        supported_features=[
+            SupportedFeatureKey(name=each.name, min_version=each.lowest, max_version=each.highest)
+            for each in FEATURES
+        ],
         finalized_features=[
-            FinalizedFeatureKey(name=name, min_version_level=25, max_version_level=25)
+            FinalizedFeatureKey(
+                name=each.name, min_version_level=each.finalized, max_version_level=each.finalized
+            )
+            for each in FEATURES
+            if each.finalized
         ],
     )
-
     advertised_as(release, response)
+    return response
 
-    (supported,), (finalized,) = response.supported_features, response.finalized_features
-    assert (supported.min_version, supported.max_version) == levels
-    assert finalized.max_version_level == levels[1]
+
+SINCE_4_0 = {"kraft": (0, 1), "group": (0, 1), "transaction": (0, 2), "elr": (0, 1)}
+SINCE_4_1 = SINCE_4_0 | {"share": (0, 1)}
+SINCE_4_2 = SINCE_4_1 | {"streams": (0, 1)}
+FINALIZED_4_0 = {"group": 1, "transaction": 2}
+FINALIZED_4_1 = FINALIZED_4_0 | {"elr": 1}
+FINALIZED_4_2 = FINALIZED_4_1 | {"share": 1, "streams": 1}
+
+
+@pytest.mark.parametrize(
+    ("release", "supported", "finalized"),
+    [
+        ("3.2", {}, {}),
+        ("3.3", {"metadata": (1, 7)}, {"metadata": 7}),
+        ("3.7", {"metadata": (1, 19)}, {"metadata": 19}),
+        ("3.9", {"metadata": (1, 21), "kraft": (0, 1)}, {"metadata": 21}),
+        ("4.0", SINCE_4_0 | {"metadata": (7, 25)}, FINALIZED_4_0 | {"metadata": 25}),
+        ("4.1", SINCE_4_1 | {"metadata": (7, 27)}, FINALIZED_4_1 | {"metadata": 27}),
+        ("4.2", SINCE_4_2 | {"metadata": (7, 29)}, FINALIZED_4_2 | {"metadata": 29}),
+        ("4.3", SINCE_4_2 | {"metadata": (7, 30)}, FINALIZED_4_2 | {"metadata": 30}),
+    ],
+)
+def test_releases_have_the_features_of_their_time(
+    release: str, supported: dict[str, tuple[int, int]], finalized: dict[str, int]
+) -> None:
+    response = told(release)
+
+    assert supported == {
+        short(each.name): (each.min_version, each.max_version)
+        for each in response.supported_features
+    }
+    assert finalized == {
+        short(each.name): each.max_version_level for each in response.finalized_features
+    }
+
+
+def short(name: str) -> str:
+    return name.removesuffix(".version").replace("eligible.leader.replicas", "elr")
+
+
+def test_a_lower_level_is_told_as_it_is() -> None:
+    response = ApiVersionsResponse(
+        finalized_features=[
+            FinalizedFeatureKey(
+                name="transaction.version", min_version_level=1, max_version_level=1
+            )
+        ]
+    )
+
+    advertised_as("4.0", response)
+
+    (finalized,) = response.finalized_features
+    assert (finalized.min_version_level, finalized.max_version_level) == (1, 1)

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     )
 
 METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 SHARE_VERSION = "share.version"
+STREAMS_VERSION = "streams.version"
+ELR_VERSION = "eligible.leader.replicas.version"
 
 
 @slotted.frozen(kw_only=True)
@@ -36,17 +39,22 @@ class Feature:
 
 
 FEATURES = (
-    # Level 25 is Kafka 4.0's, the first with the record formats that this controller writes.
-    Feature(name=METADATA_VERSION, lowest=7, highest=25, finalized=25),
+    Feature(name=METADATA_VERSION, lowest=7, highest=30, finalized=30),
+    Feature(name=KRAFT_VERSION, lowest=0, highest=1, finalized=0),
+    Feature(name=ELR_VERSION, lowest=0, highest=1, finalized=1),
     Feature(name=GROUP_VERSION, lowest=0, highest=1, finalized=1),
     Feature(name=SHARE_VERSION, lowest=0, highest=1, finalized=1),
+    Feature(name=STREAMS_VERSION, lowest=0, highest=1, finalized=1),
     Feature(name=TRANSACTION_VERSION, lowest=0, highest=2, finalized=2),
 )
-"""With ``group.version`` 1 there are groups that the coordinator assigns (KIP-848), with
-``share.version`` 1 share groups (KIP-932).
+"""Those of Apache Kafka 4.3.1, and what its format command finalizes for a fixed quorum.
+
+With ``group.version`` 1 there are groups that the coordinator assigns (KIP-848), with
+``share.version`` 1 share groups (KIP-932), with ``streams.version`` 1 streams groups (KIP-1071).
 
 ``transaction.version`` 1 keeps more in the records of ``__transaction_state``; with 2 producers add
 partitions by writing to them and get a new epoch with each transaction (KIP-890).
+``eligible.leader.replicas.version`` 1 is about replicas on other nodes (KIP-966).
 """
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
