@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from pyk.clients import (
+    ConcurrentUseError,
     Consumer,
     InvalidTopicError,
     Producer,
     ProducerRecord,
     RetryPolicy,
     StateError,
+    UnknownTopicOrPartitionError,
     current_attempt,
     replay_dead_letters,
 )
@@ -187,6 +189,28 @@ def test_dead_letters_are_replayed_once_with_the_bytes_and_headers_of_the_record
         record = next(iter(consumer))
 
     assert (record.key, record.value, record.headers) == (b"key", b"value", (("mine", b"1"),))
+
+
+def test_a_replay_tells_of_records_that_it_leaves(cluster, topic, caplog):
+    produce(cluster, topic, 3)
+
+    assert replay_dead_letters(cluster.bootstrap, topic) == 0
+    assert f"Left 3 records of {topic}: pyk has not moved them there" in caplog.text
+
+
+def test_a_replay_of_a_topic_that_does_not_exist_raises_and_creates_none(cluster):
+    for _ in range(2):
+        with pytest.raises(UnknownTopicOrPartitionError, match=r"'no\.dead' does not exist"):
+            replay_dead_letters(cluster.bootstrap, "no.dead")
+
+
+def test_a_handler_that_reads_is_told_to_leave_the_consumer_alone(cluster, topic):
+    produce(cluster, topic, 1)
+    with (
+        reader(cluster, topic, group_id=topic) as consumer,
+        pytest.raises(ConcurrentUseError, match="a handler of process"),
+    ):
+        consumer.process(lambda record: consumer.poll(1))
 
 
 EXACTLY_ONCE = {"enable_auto_commit": False, "isolation_level": "read_committed"}

@@ -1,11 +1,21 @@
-"""Validate names of topics. Pure."""
+"""Validate names of topics, and tell that one does not exist. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyk.clients.errors import InvalidTopicError
+from pyk.clients.errors import InvalidTopicError, UnknownTopicOrPartitionError
 from pyk.protocol.topics import is_topic_name
+
+# Seconds for which brokers may not know a topic that was just created.
+UNKNOWN_TOPIC_SECONDS = 2.0
+
+
+def unknown_topic(name: str) -> UnknownTopicOrPartitionError:
+    """Return the error for a topic that brokers have never known."""
+    return UnknownTopicOrPartitionError(
+        f"topic {name!r} does not exist: is its name right?", topic=name
+    )
 
 
 def checked_topics(names: Iterable[str]) -> frozenset[str]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 from pyk.clients.config import ClientOptions
 from pyk.clients.consumer import Consumer
+from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
+from pyk.clients.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
 from pyk.clients.processing.dead_letters import origin_topic, own_headers
 from pyk.clients.producer import Producer
 from pyk.clients.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
 
 
 def replay_dead_letters(
@@ -24,8 +29,10 @@ def replay_dead_letters(
     Each gets the key, the value and the headers that it had at first. The call ends with the
     records that are there when it begins. The group ``group_id`` (``<topic>.replay``) remembers
     them, so that the next call begins after them; what is interrupted may be written twice. Records
-    that pyk did not move are left where they are. ``options`` are those of both clients. In asyncio
-    use ``asyncio.to_thread``.
+    that pyk did not move are left where they are; a line in the log counts them. ``options`` are
+    those of both clients. In asyncio use ``asyncio.to_thread``.
+
+    Raises :class:`UnknownTopicOrPartitionError` if there is no such topic.
     """
     shared: dict[str, Any] = dict(options)
     group = group_id or f"{topic}.replay"
@@ -35,21 +42,36 @@ def replay_dead_letters(
         group_id=group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
+        allow_auto_create_topics=False,
         **shared,
     )
     with producer, consumer:
-        partitions = [TopicPartition(topic, number) for number in producer.partitions_for(topic)]
+        partitions = _partitions(consumer, topic)
         consumer.assign(partitions)
         ends = consumer.end_offsets(partitions)
-        count = 0
+        count = left = 0
         while any(consumer.position(partition) < end for partition, end in ends.items()):
             records = consumer.poll()
             before_end = [
                 r for r in records if r.offset < ends[TopicPartition(r.topic, r.partition)]
             ]
-            count += _write_back(producer, before_end)
+            written = _write_back(producer, before_end)
             consumer.commit(before_end)
+            count += written
+            left += len(before_end) - written
+    if left:
+        log.warning("Left %d records of %s: pyk has not moved them there", left, topic)
     return count
+
+
+def _partitions(consumer: Consumer[bytes, bytes], topic: str) -> list[TopicPartition]:
+    try:
+        numbers = consumer.partitions_for(topic, timeout=UNKNOWN_TOPIC_SECONDS)
+    except KafkaTimeoutError as error:
+        if isinstance(error.__cause__, UnknownTopicOrPartitionError):
+            raise unknown_topic(topic) from None
+        numbers = consumer.partitions_for(topic)
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
 def _write_back(producer: Producer[bytes, bytes], records: Sequence[Any]) -> int:

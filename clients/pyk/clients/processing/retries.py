@@ -9,6 +9,7 @@ import attrs
 
 from pyk.clients.arguments import checked_count
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import DeserializationError
 
 
@@ -17,18 +18,23 @@ def _count(_: object, field: attrs.Attribute[int], value: object) -> None:
 
 
 def _seconds(_: object, field: attrs.Attribute[float], value: float) -> None:
-    if not value >= 0:
+    if not _is_delay(value):
         raise ValueError(f"{field.name} must be a number of seconds from 0 on, not {value!r}")
 
 
 def _delays(
     _: object, field: attrs.Attribute[Mapping[str, float]], value: Mapping[str, float]
 ) -> None:
-    if not isinstance(value, Mapping) or not all(delay >= 0 for delay in value.values()):
+    if not isinstance(value, Mapping) or not all(map(_is_delay, value.values())):
         raise ValueError(
             f"{field.name} must map the name of each retry topic to a delay in seconds, such as "
             f"{{'orders.retry.1m': 60}}, not {value!r}"
         )
+    checked_topics(value)
+
+
+def _is_delay(value: object) -> bool:
+    return isinstance(value, int | float) and value >= 0
 
 
 @attrs.frozen

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyk.clients.consumer.records.arrow import schema_of
+from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import (
     KafkaTimeoutError,
     OffsetOutOfRangeError,
@@ -23,8 +24,6 @@ from pyk.clients.topic_partition import OffsetAndTimestamp, TopicPartition
 # Seconds that one poll waits for records. A control batch at the end of a range moves the position
 # without a record that would end the wait, so the position is checked this often.
 POLL_TIMEOUT = 0.05
-# Seconds for which brokers may not know a topic that was just created.
-UNKNOWN_TOPIC_SECONDS = 2.0
 
 Step = Callable[[Any], Any]
 """What to call with the consumer; what it returns may have to be awaited."""
@@ -98,9 +97,7 @@ class BoundedRead:
             )
         except KafkaTimeoutError as error:
             if isinstance(error.__cause__, UnknownTopicOrPartitionError):
-                raise UnknownTopicOrPartitionError(
-                    f"topic {topic!r} does not exist: is its name right?", topic=topic
-                ) from None
+                raise unknown_topic(topic) from None
             found = yield lambda consumer: consumer.partitions_for(topic)
         return found
 

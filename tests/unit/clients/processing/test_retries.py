@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import DeserializationError, RetryPolicy
+from pyk.clients import DeserializationError, InvalidTopicError, RetryPolicy
 from pyk.clients.consumer import ConsumerRecord
 from pyk.clients.processing.dead_letters import (
     attempts_before,
@@ -65,7 +65,10 @@ def test_backoff_grows_up_to_its_maximum_with_jitter():
         ({"attempts": "3"}, TypeError),
         ({"backoff": -1}, ValueError),
         ({"topics": ["orders.1m"]}, ValueError),
+        ({"backoff": "1s"}, ValueError),
         ({"topics": {"orders.1m": -1}}, ValueError),
+        ({"topics": {"orders.1m": "1m"}}, ValueError),
+        ({"topics": {"orders 1m": 60}}, InvalidTopicError),
     ],
 )
 def test_policies_that_make_no_sense_are_refused(

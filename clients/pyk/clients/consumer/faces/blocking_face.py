@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
-from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
+from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath, in_use_by
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.consumer.faces.reading_face import ReadingFace
 from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps, TellOfCommit
@@ -18,7 +18,7 @@ from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.wrong_twin import is_blocking
-from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.clients.errors import StateError
 from pyk.clients.payload import K, V
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
@@ -155,7 +155,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         # Nothing is held after this: the lock is taken with ``with``, which is the only way that
         # the handler of a signal cannot leave it locked.
         if self._user not in (None, threading.current_thread()):
-            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+            raise in_use_by("thread")
 
     @property
     def _guard(self) -> ForkGuard:

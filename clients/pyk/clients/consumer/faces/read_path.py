@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 QUICK_SECONDS = 0.0005
 
 
+def in_use_by(user: str) -> ConcurrentUseError:
+    """Return the error of a call while another thread, or task, is inside the consumer."""
+    return ConcurrentUseError(
+        f"another {user} is using this consumer: give each its own; a handler of process() is "
+        "given its records and cannot read or commit, it may call wakeup() and close()"
+    )
+
+
 class BlockingReadPath:
     """How the blocking consumer takes records, and waits for them."""
 
@@ -131,7 +139,7 @@ class BlockingReadPath:
         if self._user is None:
             return
         if self._user is not user:
-            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+            raise in_use_by("thread")
         raise StateError(
             "a rebalance listener, deserializer or signal handler cannot poll inside poll or "
             "iteration, which goes on once it returns"
@@ -285,7 +293,7 @@ class AsyncReadPath:
         """Raise on another event loop, and while another task is inside the consumer."""
         self._client.check_place()
         if self._user is not None and self._user is not task:
-            raise ConcurrentUseError("another task is using this consumer; give each its own")
+            raise in_use_by("task")
 
 
 class NextRecord:

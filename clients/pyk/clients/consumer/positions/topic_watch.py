@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata, leaderless
+from pyk.clients.engine.topic_names import unknown_topic
 from pyk.clients.errors import KafkaError, UnknownTopicOrPartitionError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
@@ -127,11 +128,11 @@ def missing_partition(partition: TopicPartition, image: MetadataImage) -> KafkaE
 def _error(topic: TopicMetadata | None) -> KafkaError | None:
     if topic is None or topic.error_code == ErrorCode.NONE:
         return None
-    if topic.is_missing:
+    if topic.is_missing and topic.partitions:
         return UnknownTopicOrPartitionError(
-            f"topic {topic.name!r} does not exist"
-            f"{' any more' if topic.partitions else ': is its name right?'}",
-            topic=topic.name,
+            f"topic {topic.name!r} does not exist any more", topic=topic.name
         )
+    if topic.is_missing:
+        return unknown_topic(topic.name)
     error = error_for(topic.error_code, topic=topic.name, api_key=ApiKey.METADATA)
     return None if error.retriable else error
