@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from datetime import timedelta
 from typing import Any
@@ -34,3 +35,15 @@ def checked_count(count: Any, what: str) -> int:
     if count < 1:
         raise ValueError(f"{what} must be 1 or more, not {count}")
     return count
+
+
+def check_commit_callback(callback: object) -> None:
+    """Raise ``TypeError`` for what cannot be called with the offsets and the error of a commit."""
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+    try:
+        inspect.signature(callback).bind({}, None)
+    except TypeError as cause:
+        raise TypeError(f"callback is called as callback(offsets, error): {cause}") from None
+    except ValueError:
+        return  # a callable of an extension that does not tell its arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,9 @@ from pyk.clients import (
     TopicPartition,
 )
 from pyk.reference_broker import Cluster
+
+
+def print_nothing() -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +90,14 @@ def test_a_single_partition_instead_of_a_list_is_refused(consumer: Consumer[Any,
             call(orders)
     with pytest.raises(TypeError, match=r"a partition must be TopicPartition\(topic, partition\)"):
         consumer.pause("orders")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("callback", "words"),
+    [(5, "must be callable, not int"), (print_nothing, "callback(offsets, error)")],
+)
+def test_a_commit_callback_that_cannot_be_called_is_refused_at_once(
+    consumer: Consumer[Any, Any], callback: Any, words: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        consumer.commit_async({TopicPartition("orders", 0): 1}, callback)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections import deque
 from collections.abc import Callable
 
 import attrs
 
+from pyk.clients.arguments import check_commit_callback
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
@@ -90,7 +90,7 @@ class ShareCommits:
     def set_callback(self, callback: AcknowledgementCallback | None) -> None:
         """Tell this callback of outcomes from now on."""
         if callback is not None:
-            _check_callback(callback)
+            check_commit_callback(callback)
         self.callback = callback
         if callback is None:
             self._to_tell.clear()
@@ -114,17 +114,6 @@ class ShareCommits:
                 definite=False,
             )
         return ticket.result()
-
-
-def _check_callback(callback: object) -> None:
-    if not callable(callback):
-        raise TypeError(f"callback must be callable, not {type(callback).__name__}")
-    try:
-        inspect.signature(callback).bind({}, None)
-    except TypeError as cause:
-        raise TypeError(f"callback is called as callback(offsets, error): {cause}") from None
-    except ValueError:
-        return  # a callable of an extension that does not tell its arguments
 
 
 def _setter(settled: asyncio.Future[None]) -> Callable[[], None]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
+from pyk.clients.arguments import check_commit_callback
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
@@ -193,6 +194,8 @@ class ConsumerFace(ReadingFace[K, V]):
     def _commit_async(
         self, offsets: CommitArgument | None, callback: CommitCallback | None
     ) -> None:
+        if callback is not None:
+            check_commit_callback(callback)
         wanted = None if offsets is None else offsets_to_commit(offsets)
         if wanted is None:
             self._check_commit_of_all()

@@ -52,8 +52,10 @@ def to_arrow(spans: Sequence[RecordSpan], columns: Sequence[str] | None) -> pyar
 def schema_of(columns: Sequence[str] | None) -> pyarrow.Schema:
     """Return the schema of a table of these columns, of all but ``headers`` for None.
 
-    Raises ``ValueError`` for a column that records do not have.
+    Raises ``ValueError`` for a column that records do not have, ``TypeError`` for a single name.
     """
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names such as ['{columns}'], not a str")
     names = DEFAULT_COLUMNS if columns is None else tuple(columns)
     unknown = [name for name in names if name not in SCHEMA.names]
     if unknown:

@@ -157,6 +157,8 @@ def test_arrow_may_have_columns_that_are_the_same_for_every_record_only() -> Non
 def test_an_unknown_column_is_refused() -> None:
     with pytest.raises(ValueError, match="no column 'offsett'"):
         some_records().to_arrow(["offsett"])
+    with pytest.raises(TypeError, match=r"a list of names such as \['offset'\]"):
+        some_records().to_arrow("offset")
 
 
 def test_without_pyarrow_the_error_names_the_extra() -> None:
