@@ -112,10 +112,11 @@ class Coordinator:
         (answer,) = (await self.client.ask(request, 1)).responses
         assert not answer.error_code, answer
 
-    async def see_topic(self) -> None:
-        """Wait until the coordinator assigns the new topic, and leave no trace of the group."""
+    async def see_topic(self, topic: str | None = None) -> None:
+        """Wait until the coordinator assigns a new topic, and leave no trace of the group."""
+        names = [self.topic if topic is None else topic]
         async with asyncio.timeout(20):
-            while not told(await self.join("probe")):
+            while not told(await self.join("probe", subscribed_topic_names=names)):
                 await self.beat("probe", -1)
                 await asyncio.sleep(0.05)
         await self.beat("probe", -1)
@@ -255,14 +256,20 @@ async def coordinator_of_group(kafka: Kafka, group: str) -> AsyncIterator[Coordi
     """Connect to the coordinator of a group, and create a topic of four partitions for it."""
     topic = await asyncio.to_thread(make_topic, kafka, "assigned", partitions=4)
     async with RawClient(kafka.bootstrap) as node_0:
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
-        (metadata,) = (await node_0.ask(asked, 12)).topics
+        topic_id = await topic_id_of(node_0, topic)
         address = await coordinator_of(node_0, group)
     async with RawClient(address) as client:
-        found = Coordinator(client, group, topic, metadata.topic_id)
+        found = Coordinator(client, group, topic, topic_id)
         await found.configure("consumer.assignment.interval.ms", "0")
         await found.see_topic()
         yield found
+
+
+async def topic_id_of(client: RawClient, topic: str) -> UUID:
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
+    (metadata,) = (await client.ask(asked, 12)).topics
+    found: UUID = metadata.topic_id
+    return found
 
 
 def told(answer: Any) -> Partitions:

@@ -26,10 +26,12 @@ class MemberState(IntEnum):
     """It still has partitions to give up."""
     UNRELEASED_PARTITIONS = 2
     """It waits for partitions that others still have."""
+    UNKNOWN = 127
+    """A newer broker wrote a state that this one does not know."""
 
     @classmethod
     def _missing_(cls, _: object) -> MemberState:
-        return cls.STABLE  # of a newer broker; the next heartbeat reconciles again
+        return cls.UNKNOWN
 
 
 @slotted.frozen(kw_only=True)

@@ -3,6 +3,10 @@
 A partition has one owner at a time. So a member first gives up what it should not have, and reports
 that by a heartbeat without it. Only then it gets the epoch of the target, with the partitions that
 nobody else has. It waits in that epoch for the rest.
+
+Each step makes the present epoch the one before, even a step that stays in it, as in Kafka. So a
+member that did not get an answer goes on from the epoch before only if that answer brought the
+present one; if not, it is fenced, and joins again.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from uuid import UUID
 
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
 from .assignment import Assignment
@@ -38,7 +44,18 @@ class Reconciliation:
             return self._without_unsubscribed(member)
         if member.state is MemberState.UNREVOKED_PARTITIONS and self._owns(member.revoking):
             return self._without_unsubscribed(member)
+        if member.state is MemberState.UNKNOWN:
+            self._check_abandoned()
         return self._towards_target(member)
+
+    def _check_abandoned(self) -> None:
+        """Raise unless the member begins again without partitions: nobody knows which it has."""
+        if self.owned is None or self.owned:
+            raise ApiError(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                "The consumer group member is in a unknown state. The member must abandon all its "
+                "partitions and rejoin.",
+            )
 
     def _without_unsubscribed(self, member: ConsumerMember) -> ConsumerMember:
         """Take away at once what the member does not subscribe to any more."""
@@ -47,7 +64,8 @@ class Reconciliation:
             for topic_id, partitions in member.assigned.items()
             if topic_id not in self.topic_ids
         }
-        if not gone or not self.has_new_subscription:
+        has_nothing_left = not self.topic_ids and not member.revoking
+        if not self.has_new_subscription or not (gone or has_nothing_left):
             return member
         kept = {
             topic_id: partitions
@@ -58,9 +76,9 @@ class Reconciliation:
             topic_id: {**member.revoking.get(topic_id, {}), **gone.get(topic_id, {})}
             for topic_id in {**member.revoking, **gone}
         }
-        if not self._owns(revoking):
-            return slotted.evolve(member, assigned=kept)
-        return self._revoking(member, kept, revoking)
+        if self._owns(revoking):
+            return self._revoking(member, kept, revoking)
+        return slotted.evolve(member, previous_epoch=member.epoch, assigned=kept)
 
     def _towards_target(self, member: ConsumerMember) -> ConsumerMember:
         kept: Epochs = {}
@@ -73,11 +91,10 @@ class Reconciliation:
         if self._owns(revoking):
             return self._revoking(member, kept, revoking)
         is_complete = self._take_over(kept)
-        has_new_epoch = member.epoch != self.target_epoch
         return slotted.evolve(
             member,
             state=MemberState.STABLE if is_complete else MemberState.UNRELEASED_PARTITIONS,
-            previous_epoch=member.epoch if has_new_epoch else member.previous_epoch,
+            previous_epoch=member.epoch,
             epoch=self.target_epoch,
             assigned=kept,
             revoking={},
@@ -115,6 +132,7 @@ class Reconciliation:
         return slotted.evolve(
             member,
             state=MemberState.UNREVOKED_PARTITIONS,
+            previous_epoch=member.epoch,
             assigned=kept,
             revoking=revoking,
         )
