@@ -478,6 +478,7 @@ def test_a_classic_member_that_has_to_give_up_joins_again_also_in_its_epoch(
         MemberState.STABLE: False,
         MemberState.UNREVOKED_PARTITIONS: True,
         MemberState.UNRELEASED_PARTITIONS: False,
+        MemberState.UNKNOWN: False,
     }
 
 
