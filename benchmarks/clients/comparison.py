@@ -131,6 +131,7 @@ CONSUME_GOALS = (
     Goal("pyk async for", "aiokafka async for", 0.25),
     Goal("pyk columns", "confluent consume", 0.25),
     Goal("pyk share poll", "confluent share poll", 0.60),
+    Goal("pyk share acknowledge", "confluent share acknowledge", 0.90),
     Goal("pyk iterate, plain Python", "kafka-python iterate", 0.50),
     *(
         Goal(f"{case}{workload.suffix}", f"{peer}{workload.suffix}", 0.80)

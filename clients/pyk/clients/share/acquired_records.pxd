@@ -12,6 +12,7 @@ cdef class Part:
     cdef readonly long long last
     cdef readonly double locked_until
     cdef public bint is_kept
+    cdef public long long unfinished
     cpdef Part after(self, Py_ssize_t count, long long last)
     cpdef Part before(self, Py_ssize_t count, long long last)
 
@@ -48,3 +49,5 @@ cdef class AcquiredRecords:
     cdef _end(self, long long first, long long last)
     cdef _go_on(self, long long last)
     cdef _restore_renewed(self)
+    @cython.locals(part=Part, unfinished=list, begin="long long", end="long long")
+    cpdef finish(self, long long first, long long last)

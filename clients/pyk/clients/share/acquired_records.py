@@ -37,6 +37,8 @@ class Part:
         """Included."""
         self.locked_until = locked_until
         self.is_kept = False
+        self.unfinished = last - first + 1
+        """How many of the offsets of a kept part may still be handed out again."""
 
     def after(self, count: int, last: int) -> Part:
         """Return the rest after the first ``count`` records, which stand for offsets up to
@@ -200,6 +202,20 @@ class AcquiredRecords:
         if not part.is_kept:
             part.is_kept = True
             self._handed.append(part)
+
+    def finish(self, first: int, last: int) -> None:
+        """Forget kept parts once all of their offsets are acknowledged for good.
+
+        A part leads to these records, which would keep each other and the bytes of the response.
+        """
+        unfinished: list[Part] = []
+        for part in self._handed:
+            begin, end = max(first, part.first), min(last, part.last)
+            if begin <= end:
+                part.unfinished -= end - begin + 1
+            if part.unfinished > 0:
+                unfinished.append(part)
+        self._handed = unfinished
 
     def has_record(self, offset: int) -> bool:
         """Return whether a kept part has a record at an offset."""

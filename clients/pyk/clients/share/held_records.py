@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections import deque
 
-import attrs
-
 from pyk.clients.errors import StateError
 from pyk.clients.share.acknowledge_type import AcknowledgeType
-from pyk.clients.share.acknowledgements import GAP, UNDECIDED, Acknowledgements
+from pyk.clients.share.acknowledgements import GAP, RENEW, UNDECIDED, Acknowledgements
 from pyk.clients.share.acquired_records import AcquiredRecords, Outgoing, Part
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 
 RELEASE = int(AcknowledgeType.RELEASE)
+LARGEST_OFFSET = 2**63 - 1
 
 
-@attrs.define(eq=False)
 class Held:
     """What is held of one fetched partition."""
 
-    acknowledgements: Acknowledgements = attrs.Factory(Acknowledgements)
-    """How its offsets are acknowledged, as far as the application has said."""
-    undecided: int = 0
-    """How many of its records are not acknowledged."""
+    def __init__(self) -> None:
+        self.acknowledgements = Acknowledgements()
+        """How its offsets are acknowledged, as far as the application has said."""
+        self.undecided = 0
+        """How many of its records are not acknowledged."""
 
 
 class HeldRecords:
@@ -73,25 +72,35 @@ class HeldRecords:
 
     # -- what becomes of it ------------------------------------------------------------------------
 
+    def decide(self, acquired: AcquiredRecords, offset: int, kind: int) -> bool:
+        """Acknowledge one record; return False if it is not held."""
+        held = self._held.get(acquired)
+        if held is None:
+            return False
+        known = held.acknowledgements.decide(offset, kind)
+        if known is None:
+            return False
+        if known == UNDECIDED:
+            held.undecided -= 1
+            self.undecided -= 1
+        return True
+
     def acknowledge(self, acquired: AcquiredRecords, offset: int, kind: AcknowledgeType) -> None:
         """Acknowledge one record; raise :class:`StateError` if it is not held."""
-        held = self._held.get(acquired)
-        known = None if held is None else held.acknowledgements.decide(offset, int(kind))
-        if held is None or known is None:
+        if not self.decide(acquired, offset, int(kind)):
             raise StateError(
                 f"the record of {acquired.topic_partition} at offset {offset} cannot be "
                 "acknowledged: that was done already, or it is not one of the last poll"
             )
-        if known == UNDECIDED:
-            held.undecided -= 1
-            self.undecided -= 1
 
     def find(self, partition: TopicPartition, offset: int) -> AcquiredRecords:
         """Return what a held record was acquired with; raise :class:`StateError` if there is
         none."""
         for acquired, held in self._held.items():
+            if acquired.topic_partition != partition or not 0 <= offset <= LARGEST_OFFSET:
+                continue
             is_held = held.acknowledgements.kind_at(offset) is not None
-            if acquired.topic_partition == partition and is_held and acquired.has_record(offset):
+            if is_held and acquired.has_record(offset):
                 return acquired
         raise StateError(
             f"no record of {partition} at offset {offset} waits to be acknowledged: that was done "
@@ -103,8 +112,9 @@ class HeldRecords:
         for acquired, held in list(self._held.items()):
             decided = held.acknowledgements.take_decided()
             if not held.undecided:
-                gaps = ((first, last, GAP) for first, last, _ in held.acknowledgements)
-                decided.add_all(list(gaps))
+                decided.add_all([(first, last, GAP) for first, last, _ in held.acknowledgements])
                 del self._held[acquired]
             for first, last, kind in decided:
                 self._outbox.append((acquired, first, last, kind))
+                if kind != RENEW:
+                    acquired.finish(first, last)

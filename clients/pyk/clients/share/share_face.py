@@ -119,6 +119,8 @@ class ShareConsumerFace(ReadingFace[K, V]):
         returned by a poll again. Raises :class:`StateError` unless share_acknowledgement_mode is
         "explicit", and for a record that does not wait to be acknowledged.
         """
+        if self._user is None and self._reader.acknowledge(record, kind):
+            return
         if not isinstance(record, AnyRecord):
             raise TypeError(f"record must be a ConsumerRecord, not {record!r}")
         held, how = self._held_records(), checked_type(kind)

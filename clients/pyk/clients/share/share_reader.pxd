@@ -3,8 +3,9 @@ cimport cython
 from pyk.clients.consumer.buffer.read_buffer cimport ReadBuffer
 from pyk.clients.consumer.buffer.record_reader cimport RecordReader
 from pyk.clients.share.acquired_records cimport AcquiredRecords, Part
+from pyk.clients.share.held_records cimport HeldRecords
 from pyk.protocol.records.reader cimport RecordIterator, RecordSpan
-from pyk.protocol.records.record cimport ConsumerRecord
+from pyk.protocol.records.record cimport ConsumerRecord, owner_of
 
 
 @cython.final
@@ -17,7 +18,7 @@ cdef class OpenPart:
 
 
 cdef class ShareReader(RecordReader):
-    cdef readonly object held
+    cdef readonly HeldRecords held
     cdef public bint leaves_to_handlers
     cdef bint _is_explicit
     cdef ReadBuffer _buffer
@@ -29,9 +30,13 @@ cdef class ShareReader(RecordReader):
     cdef RecordIterator _iterator
     cdef list _handed
     cpdef ConsumerRecord next_record(self)
+    @cython.locals(held=HeldRecords, opened=OpenPart, record=ConsumerRecord)
     cdef ConsumerRecord _next_with_care(self)
     cpdef come_back(self)
     cpdef finish(self)
+    cpdef hold_handed(self)
+    @cython.locals(held=HeldRecords)
+    cpdef bint acknowledge(self, record, kind) except -1
     cpdef go_back(self)
     cdef _accept_open(self, OpenPart opened)
     @cython.locals(opened=OpenPart, part=Part, taken="long long")

@@ -22,6 +22,7 @@ from pyk.clients.share.held_records import HeldRecords
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.protocol.records.errors import RecordBatchError
 from pyk.protocol.records.reader import RecordIterator, RecordSpan
+from pyk.protocol.records.record import ConsumerRecord, owner_of
 
 NOTHING = -1
 ACCEPT, RELEASE = int(AcknowledgeType.ACCEPT), int(AcknowledgeType.RELEASE)
@@ -246,6 +247,21 @@ class ShareReader(RecordReader):
             for part in self._handed:
                 self.held.hold(part)
             self._handed.clear()
+
+    def acknowledge(self, record: object, kind: object) -> bool:
+        """Acknowledge a record that is held; return False if there is more to look at first.
+
+        Then the caller does, and raises if the record cannot be acknowledged.
+        """
+        held = self.held
+        if held is None or self._buffer.attention:
+            return False
+        if type(record) is not ConsumerRecord or type(kind) is not AcknowledgeType:
+            return False
+        if self._handed:
+            self.hold_handed()
+        acquired = owner_of(record)
+        return type(acquired) is AcquiredRecords and held.decide(acquired, record.offset, kind)
 
     def go_back(self) -> None:
         """Take back what was taken and never reached the application."""
