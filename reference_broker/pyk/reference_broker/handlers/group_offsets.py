@@ -37,6 +37,8 @@ from pyk.reference_broker.coordinator.group.offset_requests import OffsetResults
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
 from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.group.streams.offset_checks import check_streams_fetch
+from pyk.reference_broker.coordinator.group.streams.streams_group import StreamsGroup
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 from pyk.reference_broker.errors import ApiError
 
@@ -167,11 +169,13 @@ def _fetch_group(
 ) -> Deferred[OffsetFetchResponseGroup]:
     def view(shard: GroupShard) -> list[OffsetFetchResponseTopics] | ErrorCode:
         found = shard.groups.get(group.group_id)
-        if isinstance(found, ConsumerGroup):
-            try:
+        try:
+            if isinstance(found, ConsumerGroup):
                 check_fetch(found, group.member_id, group.member_epoch)
-            except ApiError as error:
-                return error.code
+            elif isinstance(found, StreamsGroup):
+                check_streams_fetch(found, group.member_id, group.member_epoch)
+        except ApiError as error:
+            return error.code
         offsets = shard.offsets.of_group(group.group_id)
         unstable = shard.offsets.pending.of_group(group.group_id) if request.require_stable else ()
         if group.topics is None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.streams_group_records import (
-    StreamsGroupMetadataKey,
-    StreamsGroupMetadataValue,
+from pyk.protocol.messages.consumer_group_records import (
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
 )
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.group.consumer.migration import MigrationPolicy
@@ -303,9 +303,9 @@ def test_a_session_that_cannot_be_ended_ends_later(groups: ConsumerGroups) -> No
     assert groups.group.members == {}
 
 
-def test_records_of_other_types_of_groups_are_left_alone(groups: ConsumerGroups) -> None:
-    key = StreamsGroupMetadataKey(group_id=GROUP)
-    record = CoordinatorRecord(key, StreamsGroupMetadataValue(epoch=7))
+def test_records_that_only_older_brokers_write_are_left_alone(groups: ConsumerGroups) -> None:
+    key = ConsumerGroupPartitionMetadataKey(group_id=GROUP)
+    record = CoordinatorRecord(key, ConsumerGroupPartitionMetadataValue())
 
     groups.runtime.carry_out(Decision((record,)))
 

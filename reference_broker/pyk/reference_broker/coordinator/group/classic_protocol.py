@@ -15,6 +15,7 @@ from .groups import Groups
 from .membership import GroupMembership, Join
 from .responses import DeferredSync
 from .share.share_group import ShareGroup
+from .streams.streams_group import StreamsGroup
 
 
 class ClassicProtocol:
@@ -68,7 +69,7 @@ class ClassicProtocol:
     ) -> tuple[list[ErrorCode], Decision]:
         """Let members (id, instance id) leave; return the result of each."""
         group = self._groups.get(group_id)
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, ShareGroup | StreamsGroup):
             return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), NOTHING
         if isinstance(group, ConsumerGroup):
             return self._consumer_members.leave_group(group, leavers, moment)

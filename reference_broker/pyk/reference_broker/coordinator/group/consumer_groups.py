@@ -22,6 +22,7 @@ from .consumer.topics import Topics
 from .conversion import check_upgrade, upgrade_records
 from .groups import Group, consumer_group, tombstones_of
 from .share.share_group import ShareGroup
+from .streams.streams_group import StreamsGroup
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class ConsumerGroups:
         group = ConsumerGroup(group_id=group_id)
         if found is None:
             return Draft(group)
-        if isinstance(found, ShareGroup):
+        if isinstance(found, ShareGroup | StreamsGroup):
             return Draft(self.existing(group_id))  # raises
         draft = Draft(group, *tombstones_of(found))
         if not found.is_in(GroupState.EMPTY):
@@ -86,7 +87,7 @@ class ConsumerGroups:
         """Apply one record about a consumer group; the first one makes it."""
         key: Any = record.key
         if type(key) not in RECORD_KEYS:
-            return  # of a type of group that this broker has not
+            return  # which only older brokers write
         group = self._groups.get(key.group_id)
         if record.value is None:
             if isinstance(group, ConsumerGroup):

@@ -12,6 +12,7 @@ from .consumer.consumer_group import CONSUMER, ConsumerGroup
 from .groups import Group
 from .member import Member
 from .share.share_group import SHARE, ShareGroup
+from .streams.streams_group import STREAMS, StreamsGroup
 
 CLASSIC = "classic"
 
@@ -41,6 +42,8 @@ def list_groups(
 def _type_of(group: Group) -> str:
     if isinstance(group, ShareGroup):
         return SHARE
+    if isinstance(group, StreamsGroup):
+        return STREAMS
     return CONSUMER if isinstance(group, ConsumerGroup) else CLASSIC
 
 

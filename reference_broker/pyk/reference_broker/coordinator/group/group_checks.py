@@ -6,8 +6,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 
 from .classic_group import ClassicGroup, GroupState
-from .consumer.consumer_group import ConsumerGroup
-from .groups import Group
+from .groups import Group, GroupWithOffsets
 from .member import Protocols
 from .protocol_vote import has_protocol_in_common
 
@@ -50,12 +49,13 @@ def check_transactional_commit(
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
 
 
-def check_offset_delete(group: ClassicGroup | ConsumerGroup) -> None:
+def check_offset_delete(group: GroupWithOffsets) -> None:
     """Raise unless offsets may be deleted.
 
-    Those of a group of consumers may at any time, those of others only while the group is empty.
+    Those of a group of consumers or of streams may at any time, those of others only while the
+    group is empty.
     """
-    if isinstance(group, ConsumerGroup):
+    if not isinstance(group, ClassicGroup):
         return
     if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)

@@ -14,8 +14,11 @@ from .consumer.records import consumer_group_tombstones
 from .records import group_tombstone
 from .share.records import share_group_tombstones
 from .share.share_group import ShareGroup
+from .streams.records import streams_group_tombstones
+from .streams.streams_group import StreamsGroup
 
-Group = ClassicGroup | ConsumerGroup | ShareGroup
+GroupWithOffsets = ClassicGroup | ConsumerGroup | StreamsGroup
+Group = GroupWithOffsets | ShareGroup
 Groups = Mapping[str, Group]
 
 
@@ -49,7 +52,15 @@ def share_group(groups: Groups, group_id: str) -> ShareGroup:
     return group
 
 
-def group_with_offsets(groups: Groups, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+def streams_group(groups: Groups, group_id: str) -> StreamsGroup:
+    """Return a streams group; raise if there is none, or one of another type."""
+    group = existing_group(groups, group_id)
+    if not isinstance(group, StreamsGroup):
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
+    return group
+
+
+def group_with_offsets(groups: Groups, group_id: str) -> GroupWithOffsets | None:
     """Return a group that commits offsets, None if there is none; raise if it is a share group."""
     group = groups.get(group_id)
     if isinstance(group, ShareGroup):
@@ -57,7 +68,7 @@ def group_with_offsets(groups: Groups, group_id: str) -> ClassicGroup | Consumer
     return group
 
 
-def existing_group_with_offsets(groups: Groups, group_id: str) -> ClassicGroup | ConsumerGroup:
+def existing_group_with_offsets(groups: Groups, group_id: str) -> GroupWithOffsets:
     """Return a group that commits offsets; raise if there is none, or if it is a share group."""
     existing_group(groups, group_id)
     group = group_with_offsets(groups, group_id)
@@ -73,7 +84,7 @@ def is_unused(group: Group) -> bool:
     """
     if isinstance(group, ShareGroup):
         return False
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ConsumerGroup | StreamsGroup):
         return group.is_empty
     return group.is_in(GroupState.EMPTY) and not group.pending_join
 
@@ -82,6 +93,8 @@ def tombstones_of(group: Group) -> list[CoordinatorRecord]:
     """Return the records that delete a group without members."""
     if isinstance(group, ShareGroup):
         return share_group_tombstones(group.group_id)
+    if isinstance(group, StreamsGroup):
+        return streams_group_tombstones(group.group_id)
     if isinstance(group, ConsumerGroup):
         return consumer_group_tombstones(group.group_id, group.patterns)
     return [group_tombstone(group.group_id)]

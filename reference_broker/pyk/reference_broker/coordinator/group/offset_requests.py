@@ -31,6 +31,8 @@ from .groups import (
 from .membership import GroupMembership
 from .offsets import OffsetStore, OffsetToCommit
 from .share.share_group import ShareGroup
+from .streams.offset_checks import check_streams_commit, check_streams_commit_in_transaction
+from .streams.streams_group import StreamsGroup
 
 OffsetResults = dict[tuple[str, int], ErrorCode]
 
@@ -60,8 +62,12 @@ class OffsetRequests:
         member_id, instance_id, generation_id = member
         group = group_with_offsets(self._groups, group_id)
         stale: OffsetResults = {}
-        if isinstance(group, ConsumerGroup):
-            check = check_commit(group, member_id, generation_id, version=version)
+        if isinstance(group, ConsumerGroup | StreamsGroup):
+            check = (
+                check_commit(group, member_id, generation_id, version=version)
+                if isinstance(group, ConsumerGroup)
+                else check_streams_commit(group, member_id, generation_id, version=version)
+            )
             offsets, stale = _without_stale(offsets, check)
         elif group is not None:
             check_offset_commit(group, member_id, instance_id, generation_id)
@@ -90,8 +96,12 @@ class OffsetRequests:
         member_id, instance_id, generation_id = member
         group = group_with_offsets(self._groups, group_id)
         stale: OffsetResults = {}
-        if isinstance(group, ConsumerGroup):
-            check = check_commit_in_transaction(group, member_id, instance_id, generation_id)
+        if isinstance(group, ConsumerGroup | StreamsGroup):
+            check = (
+                check_commit_in_transaction(group, *member)
+                if isinstance(group, ConsumerGroup)
+                else check_streams_commit_in_transaction(group, *member)
+            )
             offsets, found = _without_stale(offsets, check)
             # The error that producers know.
             stale = dict.fromkeys(found, ErrorCode.ILLEGAL_GENERATION)
@@ -136,7 +146,7 @@ def _without_stale(
     fresh: list[OffsetToCommit] = []
     stale: OffsetResults = {}
     for each in offsets:
-        error = check(each.topic_id, each.partition)
+        error = check(each.topic, each.topic_id, each.partition)
         if error:
             stale[each.topic, each.partition] = error
         else:

@@ -14,7 +14,7 @@ from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
-from .consumer.consumer_group import ConsumerGroup
+from .groups import GroupWithOffsets
 from .pending_offsets import PendingOffsets
 from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone
 
@@ -79,7 +79,7 @@ class OffsetStore:
         return results, records
 
     def delete(
-        self, group: ClassicGroup | ConsumerGroup, partitions: Iterable[tuple[str, int]]
+        self, group: GroupWithOffsets, partitions: Iterable[tuple[str, int]]
     ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
         """Return the result for each partition, and the tombstones of those with an offset.
 
@@ -134,9 +134,7 @@ class OffsetStore:
         }
         return [offset_tombstone(*each) for each in gone]
 
-    def expired(
-        self, group: ClassicGroup | ConsumerGroup, moment: Moment
-    ) -> list[CoordinatorRecord]:
+    def expired(self, group: GroupWithOffsets, moment: Moment) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
 
         1. A group that has or had members keeps its offsets while it has members, and counts from
@@ -146,7 +144,7 @@ class OffsetStore:
         4. Where a transaction has an offset pending, none expires.
         5. A group that the coordinator assigns forgets what it does not subscribe to.
         """
-        if isinstance(group, ConsumerGroup):
+        if not isinstance(group, ClassicGroup):
             return self._expired_without_subscriber(group, moment)
         if group.protocol_type is None:
             return self._expired(
@@ -170,7 +168,7 @@ class OffsetStore:
         return []
 
     def _expired_without_subscriber(
-        self, group: ClassicGroup | ConsumerGroup, moment: Moment
+        self, group: GroupWithOffsets, moment: Moment
     ) -> list[CoordinatorRecord]:
         return self._expired(
             group.group_id,

@@ -45,6 +45,9 @@ from .share.group_config import ShareGroupConfig
 from .share.membership import ShareMembership
 from .share.offsets import ShareOffsets
 from .share_groups import ShareGroups
+from .streams.group_config import StreamsGroupConfig
+from .streams.membership import StreamsMembership
+from .streams_groups import StreamsGroups
 
 
 class GroupShard:
@@ -59,6 +62,7 @@ class GroupShard:
         *,
         consumer_config: Callable[[], ConsumerGroupConfig],
         share_config: Callable[[], ShareGroupConfig] = ShareGroupConfig,
+        streams_config: Callable[[], StreamsGroupConfig] = StreamsGroupConfig,
         image: MetadataImage,
     ) -> None:
         self.groups: dict[str, Group] = {}
@@ -73,6 +77,8 @@ class GroupShard:
         self.share_groups = ShareGroups(self.groups, share_config, image)
         self.shares = ShareMembership(self.share_groups, timers)
         self.share_offsets = ShareOffsets(self.share_groups)
+        self.streams_groups = StreamsGroups(self.groups, streams_config, image)
+        self.streams = StreamsMembership(self.streams_groups, timers)
         self._timers = timers
         self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
@@ -94,6 +100,7 @@ class GroupShard:
             results[group_id] = ErrorCode.NONE
             records += self.offsets.tombstones(group_id)
             records += tombstones_of(group)
+            self.streams.group_deleted(group_id)
         return results, Decision(tuple(records), is_atomic=False)
 
     def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
@@ -120,7 +127,7 @@ class GroupShard:
                 self.offsets.put(key.group, key.topic, key.partition, committed_offset(value))
             else:
                 self.offsets.remove(key.group, key.topic, key.partition)
-        elif not self.share_groups.replay(record):
+        elif not (self.share_groups.replay(record) or self.streams_groups.replay(record)):
             self.consumer_groups.replay(record)
 
     def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
@@ -154,6 +161,7 @@ class GroupShard:
         self._schedule_expiry(moment)
         self.consumers.loaded(moment)
         self.shares.loaded(moment)
+        self.streams.loaded(moment)
         return [
             self.membership.group_loaded(group, moment)
             for group in self.groups.values()

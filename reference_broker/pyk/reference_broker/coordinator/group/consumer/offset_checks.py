@@ -13,8 +13,8 @@ from .member import ConsumerMember
 
 FIRST_VERSION_WITH_MEMBER_EPOCH = 9
 
-CommitCheck = Callable[[UUID, int], ErrorCode]
-"""Returns why a partition may not be committed, or NONE."""
+CommitCheck = Callable[[str, UUID, int], ErrorCode]
+"""Returns why a partition (topic, its id, number) may not be committed, or NONE."""
 
 
 def check_commit(group: ConsumerGroup, member_id: str, epoch: int, *, version: int) -> CommitCheck:
@@ -23,7 +23,7 @@ def check_commit(group: ConsumerGroup, member_id: str, epoch: int, *, version: i
     An administrator, who has no epoch, may commit while the group is empty.
     """
     if epoch < 0 and group.is_empty:
-        return _everything
+        return everything
     member = group.member(member_id)
     if not member.is_classic and version < FIRST_VERSION_WITH_MEMBER_EPOCH:
         raise ApiError(
@@ -43,7 +43,7 @@ def check_commit_in_transaction(
     """
     names_nobody = epoch < 0 and not member_id and instance_id is None
     if names_nobody or (epoch < 0 and group.is_empty):
-        return _everything
+        return everything
     try:
         return _check_of_member(group, member_id, epoch)
     except ApiError as error:
@@ -65,11 +65,11 @@ def _check_of_member(group: ConsumerGroup, member_id: str, epoch: int) -> Commit
     """Check an epoch, which may be an old one for partitions that were had since (KIP-1251)."""
     member = group.member(member_id)
     if epoch == member.epoch:
-        return _everything
+        return everything
     if epoch > member.epoch:
         raise _stale(member, epoch)
 
-    def check(topic_id: UUID, partition: int) -> ErrorCode:
+    def check(topic: str, topic_id: UUID, partition: int) -> ErrorCode:
         assigned = member.assignment_epoch(topic_id, partition)
         may_commit = assigned is not None and assigned <= epoch
         return ErrorCode.NONE if may_commit else _stale_error(member)
@@ -77,7 +77,8 @@ def _check_of_member(group: ConsumerGroup, member_id: str, epoch: int) -> Commit
     return check
 
 
-def _everything(topic_id: UUID, partition: int) -> ErrorCode:
+def everything(topic: str, topic_id: UUID, partition: int) -> ErrorCode:
+    """Let all partitions be committed."""
     return ErrorCode.NONE
 
 

@@ -1,4 +1,4 @@
-"""The topics of the cluster as consumer groups see them. Pure."""
+"""The topics of the cluster as groups see them that the coordinator assigns. Pure."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ class Topics:
         return {
             topic_id: len(topic.partitions) for topic_id, topic in self._image.topics_by_id.items()
         }
+
+    def count_of(self, name: str) -> int:
+        """Return how many partitions a topic has, 0 if it does not exist."""
+        return self.counts_of([name]).get(name, 0)
+
+    def counts_of(self, names: Iterable[str]) -> dict[str, int]:
+        """Return how many partitions each of these topics has, without those that do not exist."""
+        topics = self._image.topics
+        return {name: len(topics[name].partitions) for name in names if name in topics}
 
     def matching(self, pattern: Pattern, may_see: Callable[[str], bool]) -> frozenset[str]:
         """Return the topics that match a pattern, of those that the member may see."""
