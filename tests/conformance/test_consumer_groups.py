@@ -194,6 +194,24 @@ async def test_a_static_member_comes_back(coordinator: Coordinator) -> None:
     assert (await coordinator.describe()).members == []
 
 
+async def test_a_static_member_that_left_for_a_while_leaves_for_good(
+    coordinator: Coordinator,
+) -> None:
+    one = {"instance_id": "one"}
+    await coordinator.join("m", **one)
+    await coordinator.beat("m", -2, **one)
+    await coordinator.beat("m", -2, **one)
+
+    other = await coordinator.beat("n", -1, **one)
+    left = await coordinator.beat("m", -1, **one)
+
+    assert E(other.error_code) is E.FENCED_INSTANCE_ID
+    assert (left.error_code, left.member_epoch) == (E.NONE, -1)
+    assert (await coordinator.describe()).members == []
+    late = await coordinator.beat("m", -1, **one)
+    assert error_of(late) == (E.UNKNOWN_MEMBER_ID, "Instance id one is unknown.")
+
+
 async def test_a_pattern_stands_for_topics(coordinator: Coordinator) -> None:
     pattern = f"(?i){coordinator.topic.upper()}"
     joined = await coordinator.join(

@@ -170,6 +170,34 @@ async def test_a_consumer_that_closes_leaves_its_partitions_or_keeps_them_for_a_
             assert (current_clock().now() - began < 10) == is_gone
 
 
+@of_both_protocols
+@pytest.mark.parametrize("way", ["busy", "unsubscribed"])
+@virtual_time
+async def test_a_static_member_that_is_away_gives_its_partitions_to_others_when_it_closes(
+    way, protocol
+):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        options = {"group_id": "g", "topics": ["orders"], "group_protocol": protocol}
+        stays = make_consumer(cluster, **options)
+        closes = make_consumer(
+            cluster, group_instance_id="i", max_poll_interval_ms=10_000, **options
+        )
+        async with stays, closes:
+            await asyncio.gather(*(eventually_shared(each) for each in (stays, closes)))
+            if way == "busy":
+                await eventually_polled(stays, lambda: closes.health().group_state == "away")
+            else:
+                await closes.unsubscribe()
+            assert len(stays.assignment()) == 2
+
+            await closes.close(leave_group=True)
+
+            began = current_clock().now()
+            await eventually_polled(stays, lambda: len(stays.assignment()) == 4)
+            assert current_clock().now() - began < 10
+
+
 async def eventually_shared(consumer):
     await eventually_polled(consumer, lambda: len(consumer.assignment()) == 2)
 

@@ -208,7 +208,7 @@ class ConsumerCore(ReadingCore):
             return
         self._is_closed = True
         try:
-            if self.group is not None and self.group.is_member:
+            if self.group is not None:
                 leave_deadline = before(deadline, 1, self.client.clock.now())
                 leave = self.group.leave("consumer was closed", leave_group)
                 await self.group.driver.tell_coordinator(leave, leave_deadline)

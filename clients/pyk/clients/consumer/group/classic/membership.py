@@ -38,6 +38,7 @@ from pyk.clients.consumer.group.actions import (
     Wait,
 )
 from pyk.clients.consumer.group.classic.consumer_protocol import decode_assignment
+from pyk.clients.consumer.group.classic.departure import Departure
 from pyk.clients.consumer.group.classic.leadership import Leadership
 from pyk.clients.consumer.group.classic.member_state import (
     BEATING,
@@ -58,7 +59,6 @@ from pyk.clients.consumer.group.classic.requests import (
     MemberOptions,
     heartbeat,
     join,
-    leave,
     sync,
 )
 from pyk.clients.consumer.group.classic.session import Session
@@ -100,6 +100,7 @@ class ClassicMembership:
         self._sent: Send | None = None
         """The request that was handed out last, and the state in which its response counts."""
         self._sent_in = self.state
+        self._departure = Departure(options)
         self._remembered: Partitions = frozenset()
         self._added: Partitions | None = None
         self._failures = 0
@@ -167,7 +168,7 @@ class ClassicMembership:
 
         By default a static member sends nothing, so that it may be back before its session ends.
         """
-        request = leave(self._options, self.member_id, reason, leave_group)
+        request = self._departure.request(self.member_id, reason, leave_group)
         self._reset_member()
         self._actions.clear()
         self.owned = self._remembered = frozenset()
@@ -238,7 +239,8 @@ class ClassicMembership:
             return
         absence = self._options.max_poll_interval + now - self._absent_at
         warn_of_absence(self._options.group_id, absence)
-        request = leave(self._options, self.member_id, "application exceeded max.poll.interval.ms")
+        reason = "application exceeded max.poll.interval.ms"
+        request = self._departure.request(self.member_id, reason)
         self._reset_member()
         self._lose_partitions()
         self.failures.succeeded()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import attrs
 
-from pyk.clients.consumer.group.actions import Leave, Send
+from pyk.clients.consumer.group.actions import Send
 from pyk.clients.consumer.group.classic.consumer_protocol import encode_subscription
 from pyk.clients.consumer.group.classic.subscription import (
     Assignor,
@@ -17,14 +17,11 @@ from pyk.clients.engine.backoff import Backoff
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from pyk.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 PROTOCOL_TYPE = "consumer"
 NO_MEMBER_ID = ""
 NO_GENERATION = -1
-# The first version that takes the reason why, and several members.
-FIRST_LEAVE_VERSION = 3
 # What a broker needs to answer after the rebalance timeout has passed.
 ANSWER_SECONDS = 5.0
 
@@ -135,23 +132,6 @@ def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Sen
     )
     # Short enough for another try, at another coordinator, before the session ends.
     return Send(request, _milliseconds(options.session_timeout / 3))
-
-
-def leave(
-    options: MemberOptions, member_id: str, reason: str, leave_group: bool | None = None
-) -> Leave | None:
-    """Return the action to leave, None if the member has not joined, or is to stay.
-
-    By default a static member stays.
-    """
-    leaves = options.group_instance_id is None if leave_group is None else leave_group
-    if member_id == NO_MEMBER_ID or not leaves:
-        return None
-    request = LeaveGroupRequest(
-        group_id=options.group_id,
-        members=[MemberIdentity(member_id=member_id, reason=reason)],
-    )
-    return Leave(request, FIRST_LEAVE_VERSION)
 
 
 def _milliseconds(seconds: float) -> int:

@@ -89,6 +89,15 @@ class MemberState(Enum):
     FAILED = "failed"
 
 
+class Presence(Enum):
+    """What the coordinator may know of the member."""
+
+    NONE = "none"
+    PRESENT = "present"
+    RETURNING = "returning"
+    """A static member that has left for a while, and keeps its partitions meanwhile (KIP-345)."""
+
+
 BEATING = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.REVOKING})
 
 
@@ -119,6 +128,7 @@ class ModernMembership:
         self._pattern: str | None = None
         self._image = MetadataImage()
         self._target: Target | None = None
+        self._presence = Presence.NONE
         self._has_followed = True
         """Whether the application was told of the assignment after the last step."""
         self._revoking: Revoke | None = None
@@ -187,13 +197,12 @@ class ModernMembership:
 
     def leave(self, reason: str, leave_group: bool | None = None) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once."""
-        was_member = self.state in BEATING
         self._end(MemberState.UNSUBSCRIBED)
         self._actions.clear()
         self.owned = frozenset()
         self.error = None
         self._failed = 0
-        return self._heartbeats.leave(leave_group) if was_member else None
+        return self._leave(leave_group)
 
     # -- what to do --------------------------------------------------------------------------------
 
@@ -228,6 +237,7 @@ class ModernMembership:
     def _beat(self, now: float) -> Send:
         request = self._heartbeats.next(self.member_epoch, self._report())
         self._sent_at = now
+        self._presence = Presence.PRESENT
         seconds = min(self._options.request_timeout, PATIENCE_INTERVALS * self._interval)
         least = self._heartbeats.least_version(request)
         self._sent = Send(request, round(seconds * 1000), least)
@@ -354,9 +364,24 @@ class ModernMembership:
         warn_of_absence(self._options.group_id, absence)
         self._end(MemberState.AWAY)
         self._lose_partitions()
-        leave = self._heartbeats.leave(None)
-        assert leave is not None
-        self._actions.append(leave)
+        leave = self._leave()
+        if leave is not None:
+            self._actions.append(leave)
+
+    def _leave(self, leave_group: bool | None = None) -> Leave | None:
+        """Return what the coordinator does not know yet: that the member is gone, or will be back.
+
+        So a member that is away, or has failed, does not keep partitions from the others longer
+        than it has to.
+        """
+        is_told = self._presence is Presence.RETURNING and not leave_group
+        if self._presence is Presence.NONE or is_told:
+            return None
+        leave = self._heartbeats.leave(leave_group)
+        if leave is not None:
+            returns = self._options.group_instance_id is not None and not leave_group
+            self._presence = Presence.RETURNING if returns else Presence.NONE
+        return leave
 
     def _end(self, state: MemberState) -> None:
         """Be no member any more: what was sent, and what was to be done, is void."""

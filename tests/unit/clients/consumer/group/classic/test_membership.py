@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.group.actions import Assign, Revoke, Wait
+from pyk.clients.consumer.group.actions import Assign, Lose, Revoke, Wait
 from pyk.clients.consumer.group.classic.assignors import (
     CooperativeStickyAssignor,
     RoundRobinAssignor,
@@ -166,6 +166,35 @@ def test_a_member_leaves_or_stays_as_it_is_told(instance: str | None) -> None:
     assert leave is not None
     assert leave.request.members[0].member_id == "me"
     assert stays.membership.leave("closes", leave_group=False) is None
+
+
+def test_a_static_member_that_has_unsubscribed_leaves_for_good_if_it_is_told_to() -> None:
+    member = Member(group_instance_id="i").stable(0)
+    assert member.membership.leave("unsubscribed") is None
+
+    leave = member.membership.leave("closes", leave_group=True)
+
+    assert leave is not None
+    assert leave.request.members[0].member_id == "me"
+    assert member.membership.leave("closes", leave_group=True) is None
+
+
+def test_a_static_member_that_is_away_leaves_for_good_if_it_is_told_to() -> None:
+    member = Member(group_instance_id="i", max_poll_interval=10.0).stable(0)
+    member.now = 20.0
+    member.expect(Lose)
+
+    leave = member.membership.leave("closes", leave_group=True)
+
+    assert leave is not None
+    assert leave.request.members[0].member_id == "me"
+
+
+def test_a_dynamic_member_that_has_unsubscribed_has_left_for_good() -> None:
+    member = Member().stable(0)
+    assert member.membership.leave("unsubscribed") is not None
+
+    assert member.membership.leave("closes", leave_group=True) is None
 
 
 def test_leaving_tells_the_coordinator_unless_the_member_is_static() -> None:

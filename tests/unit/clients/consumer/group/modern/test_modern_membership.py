@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.group.actions import Assign, Revoke, Wait
+from pyk.clients.consumer.group.actions import Assign, Leave, Lose, Revoke, Wait
 from pyk.clients.consumer.group.membership import MetadataNeeds
 from pyk.clients.consumer.group.modern.membership import MemberState
 from pyk.clients.offsets import Identity
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
@@ -272,6 +273,66 @@ def test_a_member_may_stay_until_its_session_ends() -> None:
     member = ModernMember().stable(0)
 
     assert member.membership.leave("closed", leave_group=False) is None
+
+
+def test_a_member_that_has_told_nobody_of_itself_leaves_nothing() -> None:
+    assert ModernMember().membership.leave("closed") is None
+
+
+def test_a_static_member_that_is_away_leaves_for_good_if_it_is_told_to() -> None:
+    member = ModernMember(group_instance_id="i", max_poll_interval=10.0).stable(0)
+    member.now = 20.0
+    member.expect(Lose)
+    assert member.expect(Leave).request.member_epoch == -2
+
+    leave = member.membership.leave("closed", leave_group=True)
+
+    assert leave is not None
+    request = leave.request
+    assert (request.member_id, request.member_epoch, request.instance_id) == ("me", -1, "i")
+
+
+@pytest.mark.parametrize("leave_group", [None, False])
+def test_a_static_member_that_is_away_says_so_once(leave_group: bool | None) -> None:
+    member = ModernMember(group_instance_id="i", max_poll_interval=10.0).stable(0)
+    member.now = 20.0
+    member.expect(Lose)
+    member.expect(Leave)
+
+    assert member.membership.leave("closed", leave_group) is None
+
+
+def test_a_dynamic_member_that_is_away_has_left_for_good() -> None:
+    member = ModernMember(max_poll_interval=10.0).stable(0)
+    member.now = 20.0
+    member.expect(Lose)
+    member.expect(Leave)
+
+    assert member.membership.leave("closed", leave_group=True) is None
+
+
+def test_a_static_member_that_has_unsubscribed_leaves_for_good_if_it_is_told_to() -> None:
+    member = ModernMember(group_instance_id="i").stable(0)
+    member.membership.leave("unsubscribed")
+
+    leave = member.membership.leave("closed", leave_group=True)
+
+    assert leave is not None
+    assert leave.request.member_epoch == -1
+    assert member.membership.leave("closed", leave_group=True) is None
+
+
+@pytest.mark.parametrize(("instance", "epoch"), [(None, -1), ("i", -2)])
+def test_a_member_that_has_failed_leaves(instance: str | None, epoch: int) -> None:
+    member = ModernMember(group_instance_id=instance).stable(0)
+    member.now += INTERVAL
+    member.expect_heartbeat()
+    member.refuse(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    leave = member.membership.leave("closed")
+
+    assert leave is not None
+    assert leave.request.member_epoch == epoch
 
 
 def test_a_member_that_has_left_may_join_again() -> None:
