@@ -26,6 +26,7 @@ from pyk.clients.errors import (
     Stage,
     error_for,
 )
+from pyk.clients.errors.advice import CORRECT_LISTENERS, NAMED_BY_BROKER
 from pyk.clients.security.exchange import Work
 from pyk.clients.security.tls import TlsContexts
 from pyk.clients.security.tls_failures import CERTIFICATE_HINT, CLOSED_HINT, TlsFailure, explain_tls
@@ -55,6 +56,8 @@ class Progress:
     stage: Stage = Stage.DNS
     is_encrypted: bool = False
     proxy: str = ""
+    failures: list[ConnectionAttempt] = attrs.Factory(list)
+    """Of the addresses that were tried before."""
     work: Work | None = None
     """The work of the client itself that the login waits for, such as fetching a token."""
 
@@ -100,7 +103,7 @@ class Dialer:
         Raises :class:`NodeUnavailableError` with what happened at each address, and
         :class:`AuthenticationError` if one side does not accept the other.
         """
-        attempts: list[ConnectionAttempt] = []
+        attempts = progress.failures = []
         progress.proxy = str(self._config.proxy or "")
         for route in await self._routes_to(node, timeout, progress, attempts):
             progress.address, progress.stage = str(route.address), route.first_stage
@@ -115,7 +118,9 @@ class Dialer:
                 failure = _tls_failure(error)
                 if failure is not None and failure.is_refusal:
                     text = f"cannot connect to {node}: {failed.failure}"
-                    raise SslAuthenticationError(text, node_id=node.node_id) from error
+                    refusal = SslAuthenticationError(text, node_id=node.node_id)
+                    refusal.advice = failed.hint
+                    raise refusal from error
                 attempts.append(failed)
                 continue
             self._routes.worked(node, route)
@@ -258,10 +263,7 @@ def _tls_failure(error: Exception) -> TlsFailure | None:
     return None
 
 
-ADVERTISED = (
-    "; the broker itself names this address: if clients cannot reach it, correct the broker's "
-    "advertised.listeners"
-)
+ADVERTISED = f"; {NAMED_BY_BROKER}: {CORRECT_LISTENERS}"
 
 NO_PROOF = "this client got no token, ticket or key to log in with"
 NO_PROOF_HINT = (

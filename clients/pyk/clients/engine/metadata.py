@@ -26,6 +26,7 @@ import attrs
 
 from pyk.clients.config.values import HOST_MAX_LENGTH, PORTS
 from pyk.clients.errors import LeaderNotAvailableError
+from pyk.clients.errors.advice import LEADERLESS
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.fields import ZERO_UUID
@@ -379,7 +380,7 @@ def _is_stale(
 def leaderless(partition: TopicPartition) -> LeaderNotAvailableError:
     """Return the error of a partition without a leader to ask."""
     return LeaderNotAvailableError(
-        f"{partition} has no known leader",
+        f"{partition} {LEADERLESS}",
         topic=partition.topic,
         partition=partition.partition,
     )

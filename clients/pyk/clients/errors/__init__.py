@@ -39,6 +39,7 @@ The class of a code is its name in CamelCase: ``GROUP_ID_NOT_FOUND`` is
 
 from __future__ import annotations
 
+from pyk.clients.errors.advice import ADVICE
 from pyk.clients.errors.base import (
     BrokerError,
     KafkaError,
@@ -427,8 +428,8 @@ def error_for(
         meaning = _meaning(known or UnknownCodeError)
     else:
         meaning = _shown(message)
-    if needed := needed_acl(api_key, code):
-        meaning = f"{meaning.rstrip('.')}; {needed}"
+    if advice := needed_acl(api_key, code) or ADVICE.get(code):
+        meaning = f"{meaning.rstrip('.')}; {advice}"
     text = f"{ErrorCode(code).name} ({code}): {meaning}"
     error = (known or UnknownCodeError)(
         text, topic=topic, partition=partition, group_id=group_id, node_id=node_id

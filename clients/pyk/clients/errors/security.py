@@ -13,6 +13,8 @@ class AuthenticationError(BrokerError):
     """The SASL mechanism that was tried, None before one was."""
     principal: str | None = None
     """Who the client said it is, None if that is not known."""
+    advice: str = ""
+    """What to check or to change, with which the message ends; empty if it says so itself."""
 
 
 class SslAuthenticationError(AuthenticationError):

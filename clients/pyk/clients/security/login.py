@@ -45,6 +45,10 @@ NO_REASON = "it gives no reason"
 MOST_SAID = 500
 AWS_SECRETS = ("x-amz-signature", "x-amz-security-token")
 MOST_MECHANISMS = 20
+NO_SASL_ADVICE = "give security_protocol='PLAINTEXT' or 'SSL', or the port of a SASL listener"
+MECHANISM_ADVICE = (
+    "give another sasl_mechanism, or add it to sasl.enabled.mechanisms of the listener"
+)
 
 
 def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") -> Login:
@@ -89,24 +93,14 @@ def _check_mechanism(credentials: Credentials, response: Any, server: str) -> No
     if response.error_code == ErrorCode.NONE:
         return
     if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
-        raise _with_facts(
-            IllegalSaslStateError(
-                f"{server} does not authenticate on this port: it is a listener without SASL; "
-                "give security_protocol='PLAINTEXT' or 'SSL', or the port of a SASL listener"
-            ),
-            credentials,
-        )
+        text = f"{server} does not authenticate on this port: it is a listener without SASL"
+        raise _advising(IllegalSaslStateError, text, NO_SASL_ADVICE, credentials)
     if response.error_code != ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         raise _refused(credentials, server, str(error_for(response.error_code)))
     offered = _printable(", ".join(response.mechanisms[:MOST_MECHANISMS]))
     has = f"it has {offered}" if offered else "it names none"
-    raise _with_facts(
-        UnsupportedSaslMechanismError(
-            f"{server} does not have the SASL mechanism {credentials.mechanism}: {has}; give "
-            "another sasl_mechanism, or add it to sasl.enabled.mechanisms of the listener"
-        ),
-        credentials,
-    )
+    text = f"{server} does not have the SASL mechanism {credentials.mechanism}: {has}"
+    raise _advising(UnsupportedSaslMechanismError, text, MECHANISM_ADVICE, credentials)
 
 
 def _check_answer(credentials: Credentials, sent: list[Any], response: Any, server: str) -> None:
@@ -134,7 +128,13 @@ def _failed(
 def _refused(credentials: Credentials, server: str, said: str) -> SaslAuthenticationFailedError:
     who = f" as {credentials.principal!r}" if credentials.principal else ""
     text = f"{server} refused the login{who} with {credentials.mechanism}: {said}"
-    return _with_facts(SaslAuthenticationFailedError(f"{text}; {credentials.advice}"), credentials)
+    return _advising(SaslAuthenticationFailedError, text, credentials.advice, credentials)
+
+
+def _advising(kind: type[E], text: str, advice: str, credentials: Credentials) -> E:
+    error = kind(f"{text}; {advice}")
+    error.advice = advice
+    return _with_facts(error, credentials)
 
 
 def _with_facts(error: E, credentials: Credentials) -> E:

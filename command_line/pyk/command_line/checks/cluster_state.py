@@ -61,6 +61,25 @@ def controller_findings(controller_id: int, node_ids: set[int]) -> Iterator[Find
         yield ok("controller", "cluster", f"broker {controller_id}")
 
 
+def controller_clock_findings(theirs_ms: int | None, ours_ms: int) -> Iterator[Finding]:
+    """Yield whether the clocks of the controller and of this machine agree."""
+    if theirs_ms is None:
+        return
+    ahead = theirs_ms - ours_ms
+    if abs(ahead) <= SKEW_MS:
+        yield ok("clock", "controller", "it agrees with that of this machine")
+        return
+    yield warning(
+        "clock",
+        "controller",
+        f"it is {abs(ahead) / 1000:.0f} s {'ahead of' if ahead > 0 else 'behind'} that of this "
+        "machine",
+        "tokens, tickets and certificates may seem expired or not valid yet, and retention and "
+        "lookups by time go wrong",
+        "compare the clocks (NTP) of this machine and of the brokers",
+    )
+
+
 def clock_findings(topic: str, newest_ms: int | None, now_ms: int) -> Iterator[Finding]:
     """Yield whether the newest record of a topic comes from the future."""
     if newest_ms is None:

@@ -5,12 +5,13 @@ The causes and hints are those of the clients' own errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from pyk.clients import Node
-from pyk.clients.errors import AuthenticationError, ConnectionAttempt, KafkaError, Stage
+from pyk.clients.errors import ConnectionAttempt, KafkaError, Stage
+from pyk.clients.errors.advice import CORRECT_LISTENERS, NAMED_BY_BROKER
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
 
 MEANINGS = {
@@ -24,13 +25,13 @@ MEANINGS = {
     Stage.METADATA: "the broker accepts the client, and does not answer it",
 }
 ADVERTISED = (
-    "the brokers themselves name this address (advertised.listeners), and clients need every one "
-    "of them: with some unreachable, a part of the partitions is"
+    f"{NAMED_BY_BROKER} (advertised.listeners), and clients need every one of them: with some "
+    "unreachable, a part of the partitions is"
 )
-CORRECT_LISTENERS = (
-    "correct advertised.listeners of the broker to an address that its clients can reach, or let "
-    "this machine reach the address"
-)
+NOT_LOOPBACK = "name an address of the broker that its clients can reach"
+CORRECT_NAME = "correct advertised.listeners of the broker that names this address"
+MISROUTED = "requests for one broker reach the other, which refuses them"
+SEE_ERROR = "see the words of the error"
 
 
 @attrs.frozen
@@ -58,6 +59,15 @@ class Unreached:
     attempts: tuple[ConnectionAttempt, ...] = ()
 
 
+@attrs.frozen
+class Identity:
+    """What a server says of itself."""
+
+    cluster_id: str | None
+    is_the_broker: bool = True
+    """False if it is another broker than the one that advertises its address."""
+
+
 def connection_findings(
     outcome: Reached | Unreached, addresses: Sequence[str], *, is_advertised: bool = False
 ) -> Iterator[Finding]:
@@ -68,17 +78,18 @@ def connection_findings(
     if isinstance(outcome, Reached):
         yield from _steps(outcome)
         return
-    attempts = outcome.attempts
-    if not attempts:
-        meaning = MEANINGS[outcome.stage]
-        advice = (
-            "check the mechanism, the user and the password, and the users that the broker knows"
-            if isinstance(outcome.error, AuthenticationError) and outcome.stage is Stage.SASL
-            else "see the words of the error"
-        )
-        yield failed(outcome.stage.value, server, str(outcome.error), meaning, advice)
-    for attempt in attempts:
+    if not outcome.attempts:
+        yield _refused(outcome)
+    for attempt in outcome.attempts:
         yield _failed_attempt(attempt, is_advertised=is_advertised)
+
+
+def _refused(outcome: Unreached) -> Finding:
+    """Return the finding of a server that does not accept the client, or the client it."""
+    advice: str = getattr(outcome.error, "advice", "")
+    seen = str(outcome.error).removesuffix(f"; {advice}")
+    meaning = MEANINGS[outcome.stage]
+    return failed(outcome.stage.value, outcome.server, seen, meaning, advice or SEE_ERROR)
 
 
 def _steps(outcome: Reached) -> Iterator[Finding]:
@@ -103,10 +114,11 @@ def _failed_attempt(attempt: ConnectionAttempt, *, is_advertised: bool) -> Findi
     meaning, advice = MEANINGS[attempt.stage], attempt.hint
     if is_advertised:
         meaning = f"{meaning}; {ADVERTISED}"
-        advice = f"{advice} {CORRECT_LISTENERS}" if advice else CORRECT_LISTENERS
+        gap = " " if advice.endswith("?") else "; "
+        advice = f"{advice}{gap}{CORRECT_LISTENERS}" if advice else CORRECT_LISTENERS
     bare = attrs.evolve(attempt, hint="").failure.removeprefix(f"{attempt.stage.value}: ")
     bare = bare.removeprefix(f"{attempt.stage.value} ")
-    return failed(attempt.stage.value, attempt.server, bare, meaning, advice or "see the cause")
+    return failed(attempt.stage.value, attempt.server, bare, meaning, advice or SEE_ERROR)
 
 
 def is_loopback(host: str) -> bool:
@@ -114,19 +126,19 @@ def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def advertised_findings(
-    bootstrap_hosts: Iterable[str], advertised: Sequence[Node]
-) -> Iterator[Finding]:
-    """Yield what is suspicious about the addresses that brokers advertise."""
-    is_local = all(map(is_loopback, bootstrap_hosts))
+def advertised_findings(reached_host: str, advertised: Sequence[Node]) -> Iterator[Finding]:
+    """Yield what is suspicious about the addresses that brokers advertise.
+
+    ``reached_host`` is the server that told of them.
+    """
     for node in advertised:
-        if is_loopback(node.host) and not is_local:
+        if is_loopback(node.host) and not is_loopback(reached_host):
             yield failed(
                 "listener",
                 f"broker {node.node_id}",
                 f"it advertises {node.address}",
                 "clients on other machines would connect to themselves",
-                CORRECT_LISTENERS,
+                f"correct advertised.listeners: {NOT_LOOPBACK}",
             )
     seen: dict[str, int] = {}
     for node in advertised:
@@ -136,6 +148,31 @@ def advertised_findings(
                 "listener",
                 f"broker {node.node_id}",
                 f"it advertises {node.address}, and so does broker {other}",
-                "requests for one broker reach the other, which refuses them",
+                MISROUTED,
                 "give each broker an advertised.listeners of its own",
             )
+
+
+def identity_findings(
+    server: str, found: Identity, cluster_id: str | None, node: Node | None = None
+) -> Iterator[Finding]:
+    """Yield whether a server is of another cluster than the first one, or another broker.
+
+    ``node`` is the broker that advertises the address of the server, None for a bootstrap server.
+    """
+    if found.cluster_id != cluster_id:
+        yield failed(
+            "cluster",
+            server,
+            f"it belongs to cluster {found.cluster_id}, the first server to {cluster_id}",
+            "a client would mix up two clusters",
+            "give servers of one cluster only" if node is None else CORRECT_NAME,
+        )
+    elif node is not None and not found.is_the_broker:
+        yield failed(
+            "listener",
+            f"broker {node.node_id}",
+            f"it advertises {server}, where another broker answers",
+            MISROUTED,
+            CORRECT_NAME,
+        )

@@ -5,62 +5,121 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pyk.clients import (
+    AclOperation,
     ConsumerGroupDescription,
     GroupAuthorizationFailedError,
     GroupIdNotFoundError,
+    GroupListing,
     KafkaError,
     PartitionLag,
     ShareGroupDescription,
     SharePartitionOffset,
     TopicPartition,
 )
+from pyk.clients.errors.needed_acls import needed_acl
 from pyk.clients.wording import counted
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
 
 Lags = Mapping[TopicPartition, PartitionLag] | Mapping[TopicPartition, SharePartitionOffset]
+Described = ConsumerGroupDescription | ShareGroupDescription
 
-REBALANCING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"}
+WAITING = {"PreparingRebalance", "CompletingRebalance"}
+"""States of the classic protocol in which no member has partitions."""
+MOVING = {"Assigning", "Reconciling"}
+"""States of the newer protocol in which partitions move from member to member."""
+CONSUMERS = {"", "consumer", "share"}
+"""Protocol types of groups that consumers can join; empty for a group that only has offsets."""
+
+
+def is_rebalancing(described: Described) -> bool:
+    """Return whether a group is in a state that should not last."""
+    return described.state in WAITING | MOVING
 
 
 def group_findings(
-    group_id: str,
-    described: ConsumerGroupDescription | ShareGroupDescription | KafkaError,
-    lags: Lags,
+    group_id: str, described: Described | KafkaError, lags: Lags, waited_seconds: float = 0.0
 ) -> Iterator[Finding]:
-    """Yield what was found out about a group."""
+    """Yield what was found out about a group.
+
+    A rebalance was looked at for ``waited_seconds`` without coming to its end.
+    """
     if isinstance(described, KafkaError):
         yield _unusable(group_id, described)
         return
-    members, state = len(described.members), described.state
-    if state in REBALANCING:
+    is_share = isinstance(described, ShareGroupDescription)
+    kind = "share" if isinstance(described, ShareGroupDescription) else described.protocol_type
+    if kind not in CONSUMERS:
+        yield foreign_finding(group_id, kind)
+        return
+    yield _state(group_id, described, waited_seconds)
+    yield from _authorization(group_id, described)
+    yield from _lag(group_id, lags, is_share=is_share)
+    idle = [one.member_id for one in described.members if not one.assignment]
+    if idle and described.state == "Stable":
         yield warning(
-            "group",
+            "assignment",
             group_id,
-            f"{state}, {counted(members, 'member')}",
-            "its members read nothing until all have joined, or max.poll.interval.ms is over",
-            "if it stays like this, find the member that does not poll, or that restarts again "
-            "and again",
+            f"{counted(len(idle), 'member')} of {len(described.members)} without partitions",
+            "there are more members than partitions, so these have nothing to do",
+            "stop them, or add partitions",
         )
-    elif not members:
-        yield warning(
+
+
+def listed_finding(group_id: str, error: KafkaError, listed: GroupListing | None) -> Finding:
+    """Return the finding of a group that cannot be described as one of consumers."""
+    if listed is None:
+        return _unusable(group_id, error)
+    return foreign_finding(group_id, listed.protocol_type or listed.group_type)
+
+
+def foreign_finding(group_id: str, kind: str) -> Finding:
+    """Return the finding of a group whose members are no consumers."""
+    return failed(
+        "group",
+        group_id,
+        f"its type is {kind}",
+        "consumers cannot join it (INCONSISTENT_GROUP_PROTOCOL)",
+        "give consumers a group_id that no other kind of program uses",
+    )
+
+
+def _state(group_id: str, described: Described, waited_seconds: float) -> Finding:
+    members, state = len(described.members), described.state
+    if is_rebalancing(described):
+        seen = f"{state} for {waited_seconds:.0f} s, {counted(members, 'member')}"
+        advice = "find the member that does not poll, or that restarts again and again"
+        if state in MOVING:
+            meaning = "a member has not given up partitions yet that another one waits for"
+            return warning("group", group_id, seen, meaning, advice)
+        meaning = "its members read nothing until all have joined, or max.poll.interval.ms is over"
+        return failed("group", group_id, seen, meaning, advice)
+    if not members:
+        return warning(
             "group",
             group_id,
             f"{state}, without members",
             "nobody reads for it",
             "start its consumers; if they run, they cannot join: look at their logs",
         )
-    else:
-        yield ok("group", group_id, f"{state}, {counted(members, 'member')}")
-    yield from _lag(group_id, lags, is_share=isinstance(described, ShareGroupDescription))
-    idle = [one.member_id for one in described.members if not one.assignment]
-    if idle and state == "Stable":
-        yield warning(
-            "assignment",
-            group_id,
-            f"{counted(len(idle), 'member')} of {members} without partitions",
-            "there are more members than partitions, so these have nothing to do",
-            "stop them, or add partitions",
-        )
+    return ok("group", group_id, f"{state}, {counted(members, 'member')}")
+
+
+def _authorization(group_id: str, described: Described) -> Iterator[Finding]:
+    operations = described.authorized_operations
+    if operations is None:
+        return
+    if AclOperation.READ in operations:
+        yield ok("authorization", group_id, "the client may be a member of it")
+        return
+    yield warning(
+        "authorization",
+        group_id,
+        "the client may not be a member of it",
+        "if it tries, it is refused (GROUP_AUTHORIZATION_FAILED)",
+        needed_acl(ApiKey.JOIN_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    )
 
 
 def _lag(group_id: str, lags: Lags, *, is_share: bool) -> Iterator[Finding]:
@@ -95,13 +154,9 @@ def _unusable(group_id: str, error: KafkaError) -> Finding:
             "check its name: pyk group list",
         )
     if isinstance(error, GroupAuthorizationFailedError):
-        return failed(
-            "authorization",
-            group_id,
-            str(error),
-            "the client cannot be a member of the group",
-            "give its user READ on the group",
-        )
+        advice = needed_acl(ApiKey.JOIN_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        meaning = "the client cannot be a member of the group"
+        return failed("authorization", group_id, str(error), meaning, advice)
     return failed(
         "group",
         group_id,

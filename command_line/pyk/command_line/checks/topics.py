@@ -7,13 +7,20 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from pyk.clients import AclOperation
+from pyk.clients.errors.advice import RESTORE_REPLICAS, START_REPLICAS
+from pyk.clients.errors.needed_acls import needed_acl
 from pyk.clients.wording import counted
-from pyk.command_line.checks.finding import Finding, failed, ok, warning
+from pyk.command_line.checks.finding import Finding, Status, failed, ok, warning
 from pyk.command_line.frame.suggestions import did_you_mean
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 UNKNOWN_OPERATIONS = -(2**31)
-NEEDED = {AclOperation.READ: "consume from", AclOperation.WRITE: "produce to"}
+NEEDED = {
+    AclOperation.READ: ("consume from", ApiKey.FETCH),
+    AclOperation.WRITE: ("produce to", ApiKey.PRODUCE),
+}
+REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 @attrs.frozen
@@ -44,10 +51,23 @@ def topic_findings(
     if topic.error_code:
         yield _unusable(topic, known)
         return
+    yield from replica_findings(topic, min_in_sync)
+    yield from _authorization(topic)
+
+
+def replica_findings(topic: TopicState, min_in_sync: int | None) -> Iterator[Finding]:
+    """Yield whether the partitions of a topic have leaders, and replicas in sync."""
     yield from _leaders(topic)
     if min_in_sync is not None:
         yield from _in_sync(topic, min_in_sync)
-    yield from _authorization(topic)
+
+
+def offsets_findings(topic: TopicState, min_in_sync: int | None) -> Iterator[Finding]:
+    """Yield what keeps the topic of groups from storing their offsets; nothing if it works."""
+    for one in () if topic.error_code else replica_findings(topic, min_in_sync):
+        if one.status is Status.FAILED:
+            meaning = f"groups can neither commit nor get members: {one.meaning}"
+            yield attrs.evolve(one, meaning=meaning)
 
 
 def _unusable(topic: TopicState, known: Mapping[str, object]) -> Finding:
@@ -60,13 +80,13 @@ def _unusable(topic: TopicState, known: Mapping[str, object]) -> Finding:
             "records can be neither written nor read",
             advice or f"create it: pyk topic create {topic.name}",
         )
-    if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+    if topic.error_code == REFUSED:
         return failed(
             "authorization",
             topic.name,
             "the client may not describe it",
             "it can neither write nor read there",
-            "give its user READ, WRITE or DESCRIBE on the topic",
+            needed_acl(ApiKey.METADATA, REFUSED),
         )
     name = _error_name(topic.error_code)
     return failed("topic", topic.name, name, "the broker cannot describe it", "try again later")
@@ -81,7 +101,7 @@ def _leaders(topic: TopicState) -> Iterator[Finding]:
             topic.name,
             f"{counted(len(lost), 'partition')} of {total} without a leader: {_numbers(lost)}",
             "these partitions can be neither written nor read",
-            "start the brokers that have their replicas",
+            START_REPLICAS,
         )
     else:
         yield ok("leaders", topic.name, f"{counted(total, 'partition')}, each with a leader")
@@ -105,7 +125,7 @@ def _in_sync(topic: TopicState, minimum: int) -> Iterator[Finding]:
             topic.name,
             f"fewer than min.insync.replicas={minimum} in sync: partition {_numbers(short)}",
             "producers with acks=all are refused (NOT_ENOUGH_REPLICAS) until replicas catch up",
-            "start the brokers that have the other replicas, and look at their logs",
+            RESTORE_REPLICAS,
         )
     elif behind:
         yield warning(
@@ -122,7 +142,7 @@ def _in_sync(topic: TopicState, minimum: int) -> Iterator[Finding]:
 def _authorization(topic: TopicState) -> Iterator[Finding]:
     if topic.operations == UNKNOWN_OPERATIONS:
         return
-    for operation, what in NEEDED.items():
+    for operation, (what, api_key) in NEEDED.items():
         if topic.operations & (1 << operation):
             yield ok("authorization", topic.name, f"the client may {what} it")
         else:
@@ -130,8 +150,8 @@ def _authorization(topic: TopicState) -> Iterator[Finding]:
                 "authorization",
                 topic.name,
                 f"the client may not {what} it",
-                f"that needs {operation.name} on the topic",
-                f"if it should, give its user {operation.name}",
+                "if it tries, its requests are refused (TOPIC_AUTHORIZATION_FAILED)",
+                needed_acl(api_key, REFUSED),
             )
 
 

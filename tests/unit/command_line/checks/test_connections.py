@@ -7,14 +7,16 @@ from pyk.clients.errors import (
     SaslAuthenticationFailedError,
     Stage,
 )
+from pyk.clients.errors.advice import CORRECT_LISTENERS
 from pyk.command_line.checks.connections import (
     ADVERTISED,
-    CORRECT_LISTENERS,
     MEANINGS,
+    Identity,
     Reached,
     Unreached,
     advertised_findings,
     connection_findings,
+    identity_findings,
 )
 from pyk.command_line.checks.finding import Finding, Status, failed, ok, warning
 
@@ -77,14 +79,16 @@ def test_an_advertised_address_that_fails_leads_to_the_broker() -> None:
 
 
 def test_a_refused_login_is_explained() -> None:
-    error = SaslAuthenticationFailedError("wrong password")
+    error = SaslAuthenticationFailedError("wrong password; check it")
+    error.advice = "check it"
 
     (finding,) = connection_findings(Unreached("shop:9092", Stage.SASL, error), [])
 
-    assert (finding.check, finding.seen, finding.meaning) == (
+    assert (finding.check, finding.seen, finding.meaning, finding.advice) == (
         "SASL",
         "wrong password",
         "the broker does not accept the login",
+        "check it",
     )
 
 
@@ -95,14 +99,32 @@ def test_every_stage_has_a_meaning() -> None:
 def test_brokers_that_advertise_the_clients_own_machine_are_found() -> None:
     brokers = [Node(0, "localhost", 9092), Node(1, "shop", 9092)]
 
-    assert [one.subject for one in advertised_findings(["shop"], brokers)] == ["broker 0"]
-    assert list(advertised_findings(["localhost"], brokers)) == []
+    assert [one.subject for one in advertised_findings("shop", brokers)] == ["broker 0"]
+    assert list(advertised_findings("localhost", brokers)) == []
 
 
 def test_brokers_that_advertise_the_same_address_are_found() -> None:
-    (finding,) = advertised_findings(["shop"], [Node(0, "fe80::1", 9092), Node(1, "fe80::1", 9092)])
+    (finding,) = advertised_findings("shop", [Node(0, "fe80::1", 9092), Node(1, "fe80::1", 9092)])
 
     assert finding.seen == "it advertises [fe80::1]:9092, and so does broker 0"
+
+
+def test_servers_of_two_clusters_are_told() -> None:
+    (finding,) = identity_findings("shop:9092", Identity("B"), "A")
+
+    assert finding.seen == "it belongs to cluster B, the first server to A"
+    assert list(identity_findings("shop:9092", Identity("A"), "A")) == []
+
+
+def test_an_address_that_leads_to_another_broker_is_told() -> None:
+    another = Identity("A", is_the_broker=False)
+
+    (finding,) = identity_findings("shop:9092", another, "A", Node(2, "shop", 9092))
+
+    assert (finding.subject, finding.seen) == (
+        "broker 2",
+        "it advertises shop:9092, where another broker answers",
+    )
 
 
 def test_a_finding_is_text_and_json() -> None:

@@ -9,21 +9,29 @@ from pyk.clients import (
     ConsumerGroupDescription,
     GroupAuthorizationFailedError,
     GroupIdNotFoundError,
+    GroupListing,
     KafkaError,
     MemberDescription,
     PartitionLag,
     TopicPartition,
     UnknownServerError,
 )
+from pyk.clients.errors.needed_acls import needed_acl
 from pyk.command_line.checks.cluster_state import (
     NEEDED,
     clock_findings,
+    controller_clock_findings,
     controller_findings,
     version_findings,
 )
 from pyk.command_line.checks.finding import Finding, Status, ok
-from pyk.command_line.checks.groups import group_findings
-from pyk.command_line.checks.topics import PartitionState, TopicState, topic_findings
+from pyk.command_line.checks.groups import group_findings, is_rebalancing, listed_finding
+from pyk.command_line.checks.topics import (
+    PartitionState,
+    TopicState,
+    offsets_findings,
+    topic_findings,
+)
 from pyk.protocol import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.versions import VersionRange
@@ -71,6 +79,19 @@ def test_a_cluster_needs_a_controller(controller: int, status: Status) -> None:
 )
 def test_records_from_the_future_are_found(newest: int | None, statuses: list[Status]) -> None:
     assert [one.status for one in clock_findings("orders", newest, 1_000)] == statuses
+
+
+@pytest.mark.parametrize(
+    ("theirs", "seen"),
+    [
+        (None, []), (100_000, ["it agrees with that of this machine"]),
+        (160_000, ["it agrees with that of this machine"]),
+        (160_001, ["it is 60 s ahead of that of this machine"]),
+        (30_000, ["it is 70 s behind that of this machine"]),
+    ],
+)  # fmt: skip
+def test_the_clock_of_the_controller_is_compared(theirs: int | None, seen: list[str]) -> None:
+    assert [one.seen for one in controller_clock_findings(theirs, 100_000)] == seen
 
 
 def partition(leader: int = 0, replicas: int = 3, in_sync: int = 3) -> PartitionState:
@@ -126,7 +147,7 @@ def test_what_the_client_may_do_is_told(operations: int, statuses: list[str]) ->
     [
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic", "did you mean 'orders'?"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "authorization",
-         "give its user READ, WRITE or DESCRIBE on the topic"),
+         needed_acl(ApiKey.METADATA, ErrorCode.TOPIC_AUTHORIZATION_FAILED)),
         (ErrorCode.LEADER_NOT_AVAILABLE, "topic", "try again later"),
         (12_345, "topic", "try again later"),
     ],
@@ -143,15 +164,34 @@ def test_an_unknown_topic_without_a_likeness_may_be_created() -> None:
     assert next(topic_findings(topic, None, {})).advice == "create it: pyk topic create x"
 
 
+def test_the_topic_of_groups_is_told_only_if_it_keeps_them_from_working() -> None:
+    works = TopicState("__consumer_offsets", 0, (partition(),))
+    lost = TopicState("__consumer_offsets", 0, (partition(leader=-1),))
+    absent = TopicState("__consumer_offsets", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    (finding,) = offsets_findings(lost, 1)
+
+    assert (finding.check, finding.status) == ("leaders", Status.FAILED)
+    assert finding.meaning.startswith("groups can neither commit nor get members: ")
+    assert [*offsets_findings(works, 1), *offsets_findings(absent, None)] == []
+
+
 ORDERS = TopicPartition("orders", 0)
 
 
-def described(state: str, *assignments: tuple[TopicPartition, ...]) -> ConsumerGroupDescription:
+def described(
+    state: str,
+    *assignments: tuple[TopicPartition, ...],
+    kind: str = "consumer",
+    operations: frozenset[AclOperation] | None = None,
+) -> ConsumerGroupDescription:
     members = tuple(
         MemberDescription(f"m{number}", None, "c", "/h", one)
         for number, one in enumerate(assignments)
     )
-    return ConsumerGroupDescription("billing", state, "consumer", "range", 0, members, "classic")
+    return ConsumerGroupDescription(
+        "billing", state, kind, "range", 0, members, "classic", operations
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +201,16 @@ def described(state: str, *assignments: tuple[TopicPartition, ...]) -> ConsumerG
          [("group", "ok"), ("lag", "ok")]),
         (described("Empty"), {}, [("group", "warning"), ("lag", "warning")]),
         (described("PreparingRebalance", ()), {ORDERS: PartitionLag(4, 10)},
+         [("group", "failed"), ("lag", "ok")]),
+        (described("Reconciling", ()), {ORDERS: PartitionLag(4, 10)},
          [("group", "warning"), ("lag", "ok")]),
+        (described("Stable", (), kind="connect"), {}, [("group", "failed")]),
+        (described("Stable", (ORDERS,), operations=frozenset({AclOperation.DESCRIBE})),
+         {ORDERS: PartitionLag(4, 10)},
+         [("group", "ok"), ("authorization", "warning"), ("lag", "ok")]),
+        (described("Stable", (ORDERS,), operations=frozenset({AclOperation.READ})),
+         {ORDERS: PartitionLag(4, 10)},
+         [("group", "ok"), ("authorization", "ok"), ("lag", "ok")]),
         (described("Stable", (ORDERS,), ()), {ORDERS: PartitionLag(None, 10)},
          [("group", "ok"), ("lag", "ok"), ("assignment", "warning")]),
         (GroupIdNotFoundError("none"), {}, [("group", "warning")]),
@@ -175,3 +224,20 @@ def test_groups_are_judged_by_state_members_and_lag(
     expected: list[tuple[str, str]],
 ) -> None:
     assert shape(list(group_findings("billing", group, lags))) == expected
+
+
+def test_a_rebalance_tells_how_long_it_was_watched() -> None:
+    rebalancing = described("PreparingRebalance", (), ())
+
+    finding = next(iter(group_findings("billing", rebalancing, {}, 10.2)))
+
+    assert is_rebalancing(rebalancing)
+    assert finding.seen == "PreparingRebalance for 10 s, 2 members"
+
+
+def test_a_group_that_only_the_list_knows_is_told_by_its_type() -> None:
+    error = GroupIdNotFoundError("none")
+    listed = GroupListing("billing", "", "Stable", "streams", 0)
+
+    assert listed_finding("billing", error, listed).seen == "its type is streams"
+    assert listed_finding("billing", error, None).seen == "it does not exist"

@@ -21,6 +21,7 @@ from pyk.clients.errors import (
     KafkaTimeoutError,
     StateError,
 )
+from pyk.clients.errors.advice import LEADERLESS
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.bulk.batch_send import BatchSend
 from pyk.clients.producer.faces.record import RecordSend
@@ -388,7 +389,7 @@ class ProducerCore:
         leader = self.client.metadata.leader(partition)
         if leader is None:
             error = self.client.metadata_keeper.last_error
-            return f"{partition} has no known leader{because(error)}"
+            return f"{partition} {LEADERLESS}{because(error)}"
         unreachable = self.client.pool.unreachable(leader)
         if unreachable is not None:
             return str(unreachable.error)
