@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer, TopicPartition
+from pyk.clients import AsyncConsumer, OffsetAndMetadata, TopicPartition
+from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.errors import CommitFailedError, KafkaTimeoutError, StateError
 from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.consumer_groups import Recorder
 from support.consuming import P0, cluster_with_orders, make_consumer, read
 
 
@@ -146,6 +148,70 @@ async def test_a_callback_that_raises_leaves_the_others_for_the_next_poll():
         await consumer.poll(1)
 
         assert told == [(2, None)]
+
+
+@virtual_time
+async def test_a_callback_that_raises_keeps_a_close_from_nothing():
+    async with member() as (_, consumer):
+        await read(consumer, 1)
+        told = Outcomes()
+
+        def refuse(offsets: object, error: object) -> None:
+            raise RuntimeError("refused")
+
+        consumer.commit_async({P0: 1}, refuse)
+        consumer.commit_async({P0: 2}, told)
+        consumer.commit_async({P0: 3}, refuse)
+        consumer.commit_async({P0: 4}, told)
+        listener = Recorder()
+        consumer.subscribe(["orders"], listener=listener)
+        with pytest.raises(RuntimeError, match="refused"):
+            await consumer.close()
+
+        assert told == [(2, None), (4, None)]
+        assert listener.events == [("revoked", 1)]
+
+
+@virtual_time
+async def test_a_callback_that_commits_again_keeps_no_close_from_its_end():
+    async with member() as (cluster, consumer):
+        told = Outcomes()
+
+        def commit_again(offsets: Any, error: Exception | None) -> None:
+            told(offsets, error)
+            consumer.commit_async(offsets, commit_again)
+
+        with cluster.faults.on("OffsetCommit").delay(60_000):
+            consumer.commit_async({P0: 1}, commit_again)
+            began = current_clock().now()
+            await consumer.close(timeout=3)
+
+        assert len(told) == 1
+        assert current_clock().now() - began <= 3
+
+
+@virtual_time
+async def test_a_commit_that_dies_of_a_bug_holds_back_no_other_outcome():
+    async with member() as (_, consumer):
+        told = Outcomes()
+
+        async def die() -> None:
+            raise MemoryError("no room")
+
+        consumer._core.commit_calls.background.begin(
+            OffsetsToCommit({P0: OffsetAndMetadata(1)}), told, die
+        )
+        consumer.commit_async({P0: 2}, told)
+        await asyncio.sleep(1)
+        with pytest.raises(StateError, match="bug in pyk"):
+            await consumer.poll(1)
+        await consumer.close()
+        ((first, error), second) = told
+
+        assert (first, second) == (1, (2, None))
+        assert isinstance(error, StateError)
+        assert "MemoryError('no room')" in str(error)
+        assert not error.definite
 
 
 @virtual_time

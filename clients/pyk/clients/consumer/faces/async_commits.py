@@ -13,7 +13,7 @@ from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, KafkaTimeoutError
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -70,9 +70,17 @@ class AsyncCommits:
                 await commit()
             except KafkaError as error:
                 pending.end(error)
+            except Exception as bug:  # which ends the client; the others are told all the same
+                pending.end(
+                    StateError(
+                        f"commit_async failed because of a bug in pyk: {bug!r}", definite=False
+                    )
+                )
+                raise
             else:
                 pending.end(None)
-            self._buffer.call_attention(EVENT)
+            finally:
+                self._buffer.call_attention(EVENT)
 
         task = self._client.supervisor.spawn("commit without waiting", run())
         self._pending.append(pending)
@@ -91,8 +99,8 @@ class AsyncCommits:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max(0.0, deadline - self._client.clock.now()))
 
-    async def finish(self, deadline: float) -> None:
-        """Wait for all commits; at the deadline the outcomes of the rest are unknown."""
+    async def finish(self, deadline: float) -> list[PendingCommit]:
+        """Wait for all commits, and return them; at the deadline some outcomes are unknown."""
         await self.settle(deadline)
         for pending in self._pending:
             if not pending.is_done:
@@ -101,3 +109,6 @@ class AsyncCommits:
                         "the consumer was closed before the coordinator answered", definite=False
                     )
                 )
+        ended = list(self._pending)
+        self._pending.clear()
+        return ended

@@ -176,20 +176,30 @@ class ConsumerFace(ReadingFace[K, V]):
         try:
             if self._handlers is not None:
                 yield from on_loop(self._handlers.consumer_closes, deadlines.commit)
-            yield from self._settle_steps(deadlines.commit)
+            raised = yield from self._settle_steps(deadlines.commit)
             yield from self._leave_steps(deadlines.commit)
+            if raised is not None:
+                raise raised
         except (KeyboardInterrupt, asyncio.CancelledError):
             deadlines = core.limits.hurried_closing()
             raise
         finally:
             yield from on_loop(core.close, deadlines.end, leave_group)
 
-    def _settle_steps(self, deadline: float) -> Steps[None]:
-        """Wait for commits in the background, and tell the application of them."""
-        background = self._core.commit_calls.background
-        if not background.is_empty:
-            yield from on_loop(background.finish, deadline)
-            yield from self._outcome_steps()
+    def _settle_steps(self, deadline: float) -> Steps[Exception | None]:
+        """Wait for commits in the background, and tell the application of all of them.
+
+        Return what the first callback has raised: there is no other poll to tell the rest.
+        """
+        background, first = self._core.commit_calls.background, None
+        if background.is_empty:
+            return None
+        for commit in (yield from on_loop(background.finish, deadline)):
+            try:
+                yield TellOfCommit(commit)
+            except Exception as raised:
+                first = first or raised
+        return first
 
     def _commit_async(
         self, offsets: CommitArgument | None, callback: CommitCallback | None
