@@ -8,8 +8,9 @@ log has lost them, or this is said again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import groupby
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.share.state_batches import StateBatch
@@ -51,9 +52,19 @@ class Acknowledgement:
     def has_type_for_each(self) -> bool:
         return len(self.types) > 1
 
-    def type_of(self, offset: int) -> AcknowledgeType:
-        index = offset - self.first_offset if self.has_type_for_each else 0
-        return AcknowledgeType(self.types[index])
+    def ranges(
+        self, first_offset: int, last_offset: int
+    ) -> Iterator[tuple[int, int, AcknowledgeType]]:
+        """Yield the offsets from ``first_offset`` to ``last_offset`` by their types."""
+        if not self.has_type_for_each:
+            yield first_offset, last_offset, AcknowledgeType(self.types[0])
+            return
+        begin = first_offset
+        types = self.types[first_offset - self.first_offset : last_offset - self.first_offset + 1]
+        for kind, same in groupby(types):
+            end = begin + sum(1 for _ in same) - 1
+            yield begin, end, AcknowledgeType(kind)
+            begin = end + 1
 
 
 @slotted.frozen(kw_only=True)
@@ -118,12 +129,15 @@ def _acknowledge_batch(
         if said.has_type_for_each or not is_whole:
             batch.split()
     first_offset = max(said.first_offset, partition.start_offset)
-    for first, last, delivery in batch.parts(first_offset, said.last_offset):
-        if batch.is_split:
-            _check_record(delivery, by)
-        change = _apply(by, said.type_of(first), delivery)
-        if change is not None:
-            changes.append(StateBatch(first, last, delivery.count, change))
+    last_offset = min(said.last_offset, batch.last_offset)
+    for begin, end, kind in said.ranges(max(first_offset, batch.first_offset), last_offset):
+        for first, last, delivery in batch.cut(begin, end):
+            if batch.is_split:
+                _check_record(delivery, by)
+            change = _apply(by, kind, delivery)
+            if change is not None:
+                changes.append(StateBatch(first, last, delivery.count, change))
+    batch.join(first_offset, last_offset)
 
 
 def _apply(by: Acknowledger, kind: AcknowledgeType, delivery: Delivery) -> RecordState | None:

@@ -146,7 +146,7 @@ class _Acquisition:
         limit, careful_from = self._limits.deliveries, self._limits.careful_from
         at_most, taken = self._left if self._request.is_exact else batch.size, 0
         is_careful = False
-        for offset, _, delivery in batch.parts(self._base_offset, self._last_offset):
+        for first, last, delivery in batch.parts(self._base_offset, self._last_offset):
             if not delivery.can_be_acquired:
                 continue
             is_last_delivery = limit > 2 and delivery.count >= limit - 1
@@ -156,8 +156,10 @@ class _Acquisition:
                 is_careful = True
                 piece = batch.size >> (delivery.count - careful_from + 1)
                 at_most = min(at_most, max(1, piece))
-            self._take(offset, offset, delivery)
-            taken += 1
+            most = 1 if is_last_delivery else max(1, at_most - taken)
+            for begin, end, some in batch.cut(first, min(last, first + most - 1)):
+                self._take(begin, end, some)
+                taken += end - begin + 1
             if is_last_delivery or taken >= at_most:
                 break
         return taken
@@ -225,7 +227,7 @@ class _Acquisition:
             return
         batch.split()
         self._partition.may_have_available = True
-        for _, _, delivery in batch.parts(first_offset, last_offset):
+        for _, _, delivery in batch.cut(first_offset, last_offset):
             delivery.acquire(self._request.member_id, self._request.locked_until)
         self._acquired.append(AcquiredRecords(first_offset, last_offset, 1))
         self._left -= last_offset - first_offset + 1

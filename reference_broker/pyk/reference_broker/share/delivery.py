@@ -53,6 +53,16 @@ class Delivery:
     def copy(self) -> Delivery:
         return Delivery(self.state, self.count, self.member_id, self.locked_until, self.acquired_by)
 
+    def is_same_as(self, other: Delivery) -> bool:
+        """Return whether records may share a state; what is pending ends by itself."""
+        return (
+            self.state is other.state
+            and self.count == other.count
+            and self.member_id == other.member_id
+            and self.locked_until == other.locked_until
+            and not (self.is_pending or other.is_pending)
+        )
+
     @property
     def is_pending(self) -> bool:
         return self.acquired_by is not None

@@ -171,9 +171,10 @@ class SharePartition:
         """Undo acquisitions that the member was not told of."""
         for first_offset, last_offset in ranges:
             for batch in self.batches.overlapping(first_offset, last_offset):
-                for _, _, delivery in batch.parts(first_offset, last_offset):
+                for _, _, delivery in batch.cut(first_offset, last_offset):
                     if delivery.state is RecordState.ACQUIRED and delivery.member_id == member_id:
                         delivery.give_back()
+                batch.join(first_offset, last_offset)
         self.may_have_available = True
 
     def expire(self, now: float, limits: Limits) -> list[StateBatch]:
@@ -187,6 +188,7 @@ class SharePartition:
                 if _is_overdue(delivery, now):
                     delivery.expire(limits.deliveries)
                     changes.append(StateBatch(first, last, delivery.count, delivery.state))
+            batch.join(batch.first_offset, batch.last_offset)
         self.may_have_available |= bool(changes)
         return changes
 
@@ -203,6 +205,7 @@ class SharePartition:
                 for _, _, delivery in batch.parts(change.first_offset, change.last_offset):
                     if delivery.is_pending:
                         delivery.settle(is_stored=is_stored, now=now, limit=limits.deliveries)
+                batch.join(change.first_offset, change.last_offset)
         self.may_have_available = True
         self.advance()
 
@@ -215,7 +218,7 @@ class SharePartition:
         for batch in self.batches.overlapping(offset - 1, offset - 1):
             if batch.straddles(offset):
                 batch.split()
-                for _, _, delivery in batch.parts(last_offset=offset - 1):
+                for _, _, delivery in batch.cut(batch.first_offset, offset - 1):
                     delivery.archive()
         self._start_at(offset)
         self.end_offset = max(self.end_offset, offset)
@@ -241,9 +244,10 @@ class SharePartition:
                 if batch.delivery.state is not state:
                     continue
                 batch.split()
-            for _, _, delivery in batch.parts(first_offset, last_offset):
+            for _, _, delivery in batch.cut(first_offset, last_offset):
                 if delivery.state is state:
                     delivery.archive()
+            batch.join(first_offset, last_offset)
 
     # -- what is done ----------------------------------------------------------------------------
 
