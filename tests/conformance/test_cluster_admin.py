@@ -18,6 +18,7 @@ from pyk.clients import (
     Producer,
     TopicPartition,
     TopicPartitionReplica,
+    UpgradeType,
 )
 from pyk.clients.errors import (
     BrokerIdNotRegisteredError,
@@ -180,6 +181,18 @@ def test_features_are_described_and_updates_that_cannot_be_are_refused(admin: Ad
         admin.update_features([FeatureUpdate("transaction.version", 99)])
     with pytest.raises(InvalidUpdateVersionError):
         admin.update_features([FeatureUpdate("no.such.feature", 1)])
+
+
+def test_a_feature_goes_down_only_on_request_and_up_again(admin: Admin) -> None:
+    name = "transaction.version"
+
+    with pytest.raises(InvalidUpdateVersionError, match="Can't downgrade the version"):
+        admin.update_features([FeatureUpdate(name, 1)])
+    for level, upgrade_type in ((1, UpgradeType.SAFE_DOWNGRADE), (2, UpgradeType.UPGRADE)):
+        admin.update_features([FeatureUpdate(name, level, upgrade_type)])
+        eventually(lambda level=level: admin.describe_features().finalized[name] == (level, level))
+    with pytest.raises(InvalidUpdateVersionError, match="Unsafe metadata downgrade"):
+        admin.update_features([FeatureUpdate("metadata.version", 29, UpgradeType.UNSAFE_DOWNGRADE)])
 
 
 def test_the_asyncio_client_makes_the_same_calls(kafka: Kafka, filled: str) -> None:

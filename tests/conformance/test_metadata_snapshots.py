@@ -67,8 +67,8 @@ def test_snapshot_of_apache_kafka_is_loaded() -> None:
     assert snapshot is not None
     assert snapshot.last_contained_time_ms > 0
     image = MetadataImage()
-    for _, value in snapshot.records:
-        image.replay(MetadataRecord.decode(value).message)
+    for key, value in snapshot.records:
+        image.replay(MetadataRecord.decode(key, value).message)
     assert {"one", "two"} <= set(image.topics)
     assert len(image.topics["one"].partitions) == 3
     assert image.features["metadata.version"] > 20

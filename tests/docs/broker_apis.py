@@ -38,7 +38,6 @@ LIMITS = {
     ApiKey.REMOVE_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
     ApiKey.SASL_HANDSHAKE: "Kafka has version 0 too, for logins without SaslAuthenticate",
     ApiKey.UNREGISTER_BROKER: "the running node refuses, Kafka would do it",
-    ApiKey.UPDATE_FEATURES: "`metadata.version` cannot change, there is no `kraft.version`",
 }
 """In what an API differs from Apache Kafka 4.3, or what one node leaves of it."""
 

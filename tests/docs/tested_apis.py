@@ -159,7 +159,11 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "conformance/test_cluster_admin.py",
         "interop/test_kafkas_own_cluster_tools.py",
     ),
-    ApiKey.UPDATE_FEATURES: ("conformance/test_share_groups.py",),
+    ApiKey.UPDATE_FEATURES: (
+        "conformance/test_features.py",
+        "conformance/test_cluster_admin.py",
+        "interop/test_kafkas_own_cluster_tools.py",
+    ),
     ApiKey.DESCRIBE_CLUSTER: (
         "conformance/test_admin.py",
         "integration/reference_broker/test_listeners.py",

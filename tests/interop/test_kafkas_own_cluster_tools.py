@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,11 +57,43 @@ def test_metadata_quorum_shows_the_leader_and_its_replica(bootstrap: str) -> Non
     assert "Leader" in replication
 
 
-def test_features_shows_and_refuses_levels(bootstrap: str) -> None:
+def levels(bootstrap: str) -> dict[str, str]:
+    """Return the level of each feature as the tool describes it."""
     described = tool("FeatureCommand", bootstrap, "describe")
+    shown = re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\S+)", described)
+    return dict(shown)
 
-    (line,) = [line for line in described.splitlines() if "transaction.version" in line]
-    assert "FinalizedVersionLevel: 2" in line
+
+def test_features_shows_lowers_and_raises_levels(bootstrap: str) -> None:
+    feature = "transaction.version"
+
+    assert levels(bootstrap) == {
+        "eligible.leader.replicas.version": "1",
+        "group.version": "1",
+        "kraft.version": "0",
+        "metadata.version": "4.3-IV0",
+        "share.version": "1",
+        "streams.version": "1",
+        feature: "2",
+    }
+    lowered = tool("FeatureCommand", bootstrap, "downgrade", "--feature", f"{feature}=1")
+    assert f"{feature} was downgraded to 1." in lowered
+    assert levels(bootstrap)[feature] == "1"
+    raised = tool("FeatureCommand", bootstrap, "upgrade", "--feature", f"{feature}=2")
+    assert f"{feature} was upgraded to 2." in raised
+    assert levels(bootstrap)[feature] == "2"
+
+
+def test_features_says_why_a_level_is_refused(bootstrap: str) -> None:
+    refused = apache_kafka.tool(
+        "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", bootstrap,
+        *("downgrade", "--unsafe", "--metadata", "4.2-IV1"),
+    )  # fmt: skip
+
+    assert refused.returncode == 1
+    said = refused.stdout + refused.stderr
+    assert "Could not downgrade metadata.version to 29." in said
+    assert "Unsafe metadata downgrade is not supported in this version." in said
 
 
 def test_get_offsets_prints_the_ends_of_partitions(bootstrap: str, filled: str) -> None:

@@ -432,6 +432,7 @@ class Broker:
             incarnation_id=self._new_uuid(),
             endpoints=endpoints,
             rack=self.configs.broker.broker_rack,
+            log_dirs=[self._logs.data_directory.id],
         )
 
     def _configs_changed(self, config: BrokerConfig) -> None:

@@ -92,7 +92,7 @@ async def open_controller(
         snapshots.committed()
 
     partition = _lead_metadata_partition(opened, configs.broker.node_id, snapshot)
-    shard = _new_shard(partition, configs, new_uuid)
+    shard = _new_shard(partition, configs, new_uuid, logs.data_directory.id)
     controller = ShardRuntime(
         METADATA_PARTITION,
         MetadataLog(partition, snapshot, schedule),
@@ -112,7 +112,10 @@ async def open_controller(
 
 
 def _new_shard(
-    partition: Partition, configs: BrokerConfigs, new_uuid: Callable[[], UUID]
+    partition: Partition,
+    configs: BrokerConfigs,
+    new_uuid: Callable[[], UUID],
+    directory_id: UUID,
 ) -> ControllerShard:
     defaults = TopicDefaults(
         partitions=configs.broker.num_partitions,
@@ -125,7 +128,7 @@ def _new_shard(
         configs.describe_topic_with,
         TokenSettings.of(configs.broker),
         lambda: configs.broker,
-        quorum=lambda: _quorum(partition, configs.broker.node_id),
+        quorum=lambda: _quorum(partition, configs.broker.node_id, directory_id),
     )
 
 
@@ -138,9 +141,10 @@ def _schedule(config: BrokerConfig, snapshot: Snapshot | None, now: float) -> Sn
     )
 
 
-def _quorum(partition: Partition, node_id: int) -> Quorum:
+def _quorum(partition: Partition, node_id: int, directory_id: UUID) -> Quorum:
     return Quorum(
         node_id=node_id,
+        directory_id=directory_id,
         leader_epoch=partition.leader_epoch,
         high_watermark=partition.high_watermark,
         log_end_offset=partition.log_end_offset,

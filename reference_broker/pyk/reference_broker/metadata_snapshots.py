@@ -14,15 +14,18 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import groupby
 
+from pyk.protocol.records import RecordBatch, RecordBatchBuilder
 from pyk.reference_broker.storage import LogError, StorageError
 from pyk.runtime.filesystem.atomic_write import begin_atomic_write, read_if_exists
 from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.timers import Moment, TimerQueue
 
 from .config import BrokerConfig
+from .controller.control_records import is_about_quorum
 from .controller.image import MetadataImage
-from .controller.image_records import frozen_copy, image_records
+from .controller.image_records import frozen_copy, image_records, quorum_records
 from .controller.snapshot_format import (
     DAMAGED_SUFFIX,
     PARTIAL_SUFFIX,
@@ -143,10 +146,21 @@ class MetadataLog(PartitionLog):
         time_ms: int,
         producer: TransactionalProducer | None = None,
     ) -> int:
-        appended = list(records)
-        next_offset = super().append(appended, time_ms, producer)
-        self._schedule.bytes_since += _value_bytes(appended)
+        """Append records; those about the quorum, which have keys, as control batches of their own.
+
+        Kafka, too, writes an upgrade of ``kraft.version`` before the other records of its request.
+        """
+        next_offset = self.end_offset
+        for is_control, group in groupby(records, lambda record: record[0] is not None):
+            appended = list(group)
+            seal = partial(RecordBatchBuilder.seal, is_control=is_control)
+            next_offset = self._append(appended, time_ms, seal)
+            self._schedule.bytes_since += _value_bytes(appended)
         return next_offset
+
+    def _control_entries(self, batch: RecordBatch) -> list[LogEntry]:
+        records = [(each.key, each.value) for each in batch if is_about_quorum(each.key)]
+        return [LoggedRecords(records)] if records else []
 
     def read_all(self) -> Iterator[list[LogEntry]]:
         offset = self._partition.log.log_start_offset
@@ -220,7 +234,13 @@ class MetadataSnapshots:
 
         def write() -> None:
             nonlocal size
-            content = encode_snapshot(image_records(image), snapshot_id.epoch, last_ms, now.time_ms)
+            content = encode_snapshot(
+                image_records(image),
+                snapshot_id.epoch,
+                last_ms,
+                now.time_ms,
+                quorum_records(image),
+            )
             size = len(content)
             self._files.write(snapshot_id, content)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import (
@@ -72,6 +73,14 @@ class PartitionLog:
         time_ms: int,
         producer: TransactionalProducer | None = None,
     ) -> int:
+        return self._append(records, time_ms, partial(_seal, producer=producer))
+
+    def _append(
+        self,
+        records: Iterable[KeyValue],
+        time_ms: int,
+        seal: Callable[[RecordBatchBuilder], memoryview],
+    ) -> int:
         builder = RecordBatchBuilder(self._compression, max_bytes=MAX_BATCH_BYTES)
         for key, value in records:
             if builder.append(time_ms, key, value) < 0:
@@ -82,7 +91,7 @@ class PartitionLog:
                 )
         try:
             appended = self._partition.append(
-                _sealed(builder, producer), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True
+                seal(builder), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True
             )
         except LogError as error:
             raise ApiError(error.code, error.message) from error
@@ -106,12 +115,24 @@ class PartitionLog:
             try:
                 for batch in read_batches(log.reader.read(offset, READ_BYTES).read()):
                     offset = batch.next_offset
-                    _add_entry(found, batch)
+                    self._add_entry(found, batch)
             except (RecordBatchError, LogError, OSError) as error:
                 raise self._unreadable(offset, error) from error
             if offset == before:
                 raise self._unreadable(offset, "no batch begins there")
             yield found
+
+    def _add_entry(self, entries: list[LogEntry], batch: RecordBatch | LegacyBatch) -> None:
+        """Add what a shard replays of a batch; one of the same producer extends the last entry."""
+        if isinstance(batch, RecordBatch) and batch.is_control:
+            entries += self._control_entries(batch)
+        else:
+            _add_records(entries, batch)
+
+    def _control_entries(self, batch: RecordBatch) -> list[LogEntry]:
+        """Return what a shard replays of a control batch."""
+        marker = TransactionMarker.decode(batch)
+        return [] if marker is None else [LoggedMarker(marker.producer_id, marker.is_commit)]
 
     def _unreadable(self, offset: int, why: object) -> StorageError:
         log = self._partition.log
@@ -121,20 +142,14 @@ class PartitionLog:
         )
 
 
-def _sealed(builder: RecordBatchBuilder, producer: TransactionalProducer | None) -> memoryview:
+def _seal(builder: RecordBatchBuilder, producer: TransactionalProducer | None) -> memoryview:
     if producer is None:
         return builder.seal()
     # No base sequence: nothing can be a duplicate that a coordinator has decided itself.
     return builder.seal(producer.producer_id, producer.producer_epoch, is_transactional=True)
 
 
-def _add_entry(entries: list[LogEntry], batch: RecordBatch | LegacyBatch) -> None:
-    """Add what a shard replays of a batch; one of the same producer extends the last entry."""
-    if isinstance(batch, RecordBatch) and batch.is_control:
-        marker = TransactionMarker.decode(batch)
-        if marker is not None:
-            entries.append(LoggedMarker(marker.producer_id, marker.is_commit))
-        return
+def _add_records(entries: list[LogEntry], batch: RecordBatch | LegacyBatch) -> None:
     records = [(record.key, record.value) for record in batch]
     producer_id = batch.producer_id if batch.is_transactional else NO_PRODUCER_ID
     last = entries[-1] if entries else None

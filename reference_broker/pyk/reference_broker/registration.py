@@ -28,6 +28,7 @@ async def register(
     incarnation_id: UUID,
     endpoints: Iterable[Endpoint],
     rack: str | None,
+    log_dirs: Iterable[UUID],
 ) -> int:
     """Tell the controller where clients reach this broker; return the broker's new epoch.
 
@@ -52,6 +53,7 @@ async def register(
             for feature in FEATURES
         ],
         rack=rack,
+        log_dirs=list(log_dirs),
     )
     response: BrokerRegistrationResponse = await value_of(controller.send(request))
     if response.error_code:

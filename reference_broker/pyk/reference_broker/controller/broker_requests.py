@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.broker_registration import (
@@ -12,7 +13,6 @@ from pyk.protocol.messages.broker_registration import (
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
-    ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
     ProducerIdsRecord,
@@ -20,9 +20,10 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 
-from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS
+from .feature_updates import min_insync_replicas_record
 from .features import FEATURES
-from .image import BROKER_RESOURCE, MetadataImage
+from .image import MetadataImage
+from .metadata_versions import DIRECTORY_ASSIGNMENT
 
 if TYPE_CHECKING:
     from pyk.protocol.messages.allocate_producer_ids import (
@@ -50,23 +51,16 @@ def register_broker(
             for feature in FEATURES
             if feature.finalized
         ]
-        records.append(_min_insync_replicas(min_insync_replicas))
+        records.append(min_insync_replicas_record(min_insync_replicas))
     epoch = image.record_count + len(records)  # the offset of the registration
-    records.append(_registration(request, epoch))
+    has_directories = image.metadata_version >= DIRECTORY_ASSIGNMENT
+    records.append(_registration(request, epoch, request.log_dirs if has_directories else []))
     return BrokerRegistrationResponse(broker_epoch=epoch), records
 
 
-def _min_insync_replicas(value: int) -> Message:
-    # KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
-    return ConfigRecord(
-        resource_type=BROKER_RESOURCE,
-        resource_name=ALL_BROKERS,
-        name=MIN_INSYNC_REPLICAS,
-        value=str(value),
-    )
-
-
-def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
+def _registration(
+    request: BrokerRegistrationRequest, epoch: int, log_dirs: list[UUID]
+) -> RegisterBrokerRecord:
     return RegisterBrokerRecord(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
@@ -90,6 +84,7 @@ def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBro
         ],
         rack=request.rack,
         fenced=False,
+        log_dirs=log_dirs,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -28,6 +28,7 @@ from pyk.reference_broker.config.client_metrics_config import MAX_INTERVAL_MS, M
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
+from .features import ELR_VERSION
 from .image import (
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
@@ -145,6 +146,8 @@ class Configs:
         else:
             _check_broker_configs(resource, changed)
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
+        if resource.type == BROKER_RESOURCE and ELR_VERSION in self._image.features:
+            _check_min_insync_replicas(resource, changed, removed)
         return [
             ConfigRecord(
                 resource_type=resource.type, resource_name=resource.name, name=name, value=value
@@ -200,10 +203,6 @@ def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> Non
             ErrorCode.INVALID_REQUEST,
             f"Cannot update these configs dynamically: [{', '.join(fixed)}]",
         )
-    if MIN_INSYNC_REPLICAS in changed and resource.name != ALL_BROKERS:
-        raise ApiError(
-            ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} cannot differ between brokers."
-        )
     own = [name for name, mode in modes.items() if mode is UpdateMode.PER_BROKER]
     if own and resource.name == ALL_BROKERS:
         raise ApiError(
@@ -216,6 +215,20 @@ def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> Non
             parse_dynamic_broker_config(name, value)
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+
+def _check_min_insync_replicas(
+    resource: Resource, changed: Collection[str], removed: Collection[str]
+) -> None:
+    """Raise unless all brokers keep one value, which eligible leader replicas need (KIP-966)."""
+    is_for_all = resource.name == ALL_BROKERS
+    if not is_for_all and (MIN_INSYNC_REPLICAS in changed or MIN_INSYNC_REPLICAS in removed):
+        what = "Broker-level min.insync.replicas cannot be altered"
+    elif is_for_all and MIN_INSYNC_REPLICAS in removed:
+        what = "Cluster-level min.insync.replicas cannot be removed"
+    else:
+        return
+    raise ApiError(ErrorCode.INVALID_CONFIG, f"{what} while ELR is enabled.")
 
 
 def _not_null(each: Alteration) -> str:

@@ -26,6 +26,7 @@ from pyk.protocol.messages.metadata_records import (
     TopicRecord,
     UnregisterBrokerRecord,
 )
+from pyk.protocol.messages.raft_records import KRaftVersionRecord, VotersRecord
 from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.listeners import Endpoint, SecurityProtocol
@@ -33,6 +34,8 @@ from pyk.reference_broker.security.acls import Acl, Acls
 from pyk.runtime import slotted
 
 from .client_quotas import ClientQuotasImage
+from .features import KRAFT_VERSION, METADATA_VERSION
+from .metadata_versions import HIGHEST
 from .names import unified_name
 
 TOPIC_RESOURCE = 2
@@ -41,6 +44,7 @@ BROKER_LOGGER_RESOURCE = 8
 CLIENT_METRICS_RESOURCE = 16
 GROUP_RESOURCE = 32
 UNCHANGED_LEADER = -2
+NO_DIRECTORY = UUID(int=0)
 
 
 @slotted.frozen(kw_only=True)
@@ -52,6 +56,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    directories: tuple[UUID, ...] = ()
+    """The log directory of each replica; none where the log does not say."""
 
 
 @slotted.define(kw_only=True)
@@ -115,6 +121,9 @@ class MetadataImage:
     configs: dict[tuple[int, str], dict[str, str]] = slotted.field(factory=dict)
     """Own values by resource type and name; the empty broker name means all brokers."""
     features: dict[str, int] = slotted.field(factory=dict)
+    """The levels that are finalized, without those that are 0."""
+    voters: VotersRecord | None = None
+    """The voters of the quorum, if the log names them: since ``kraft.version`` is 1."""
     scram_credentials: dict[tuple[str, int], UserScramCredentialRecord] = slotted.field(
         factory=dict
     )
@@ -141,6 +150,11 @@ class MetadataImage:
             topics_by_id={topic.topic_id: topic for topic in topics.values()},
             brokers=dict(self.brokers),
         )
+
+    @property
+    def metadata_version(self) -> int:
+        """The level of ``metadata.version``: what a new cluster begins with is the highest."""
+        return self.features.get(METADATA_VERSION, HIGHEST)
 
     @property
     def partition_count(self) -> int:
@@ -178,6 +192,7 @@ class MetadataImage:
             leader=record.leader,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
+            directories=tuple(record.directories),
         )
         topic.partitions[record.partition_id] = partition
         name = TopicPartition(topic.name, record.partition_id)
@@ -194,6 +209,9 @@ class MetadataImage:
             leader=record.leader if has_leader else known.leader,
             leader_epoch=known.leader_epoch + has_leader,
             partition_epoch=known.partition_epoch + 1,
+            directories=(
+                known.directories if record.directories is None else tuple(record.directories)
+            ),
         )
         topic.partitions[record.partition_id] = partition
         name = TopicPartition(topic.name, record.partition_id)
@@ -242,6 +260,14 @@ class MetadataImage:
             self.features[record.name] = record.feature_level
         else:
             self.features.pop(record.name, None)  # switched off
+        return []
+
+    def _kraft_version(self, record: KRaftVersionRecord) -> list[Change]:
+        self.features[KRAFT_VERSION] = record.k_raft_version
+        return []
+
+    def _voters(self, record: VotersRecord) -> list[Change]:
+        self.voters = record
         return []
 
     def _scram_credential(self, record: UserScramCredentialRecord) -> list[Change]:
@@ -302,6 +328,8 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     UnregisterBrokerRecord: MetadataImage._unregister_broker,
     ProducerIdsRecord: MetadataImage._producer_ids,
     FeatureLevelRecord: MetadataImage._feature_level,
+    KRaftVersionRecord: MetadataImage._kraft_version,
+    VotersRecord: MetadataImage._voters,
     UserScramCredentialRecord: MetadataImage._scram_credential,
     RemoveUserScramCredentialRecord: MetadataImage._remove_scram_credential,
     DelegationTokenRecord: MetadataImage._delegation_token,

@@ -16,12 +16,13 @@ from pyk.protocol.messages.metadata_records import (
     ProducerIdsRecord,
     TopicRecord,
 )
+from pyk.protocol.messages.raft_records import KRaftVersionRecord
 from pyk.protocol.schema import Message
 from pyk.reference_broker.security.acls import Acls
 from pyk.runtime import slotted
 
 from .client_quotas import ClientQuotasImage
-from .features import METADATA_VERSION
+from .features import KRAFT_VERSION, METADATA_VERSION
 from .image import MetadataImage, TopicImage
 
 NO_BROKER = -1
@@ -37,6 +38,7 @@ def frozen_copy(image: MetadataImage) -> MetadataImage:
         brokers=dict(image.brokers),
         configs={resource: dict(values) for resource, values in image.configs.items()},
         features=dict(image.features),
+        voters=image.voters,
         scram_credentials=dict(image.scram_credentials),
         delegation_tokens=dict(image.delegation_tokens),
         acls=Acls(by_id=dict(image.acls.by_id)),
@@ -46,6 +48,15 @@ def frozen_copy(image: MetadataImage) -> MetadataImage:
         next_producer_id=image.next_producer_id,
         record_count=image.record_count,
     )
+
+
+def quorum_records(image: MetadataImage) -> Iterator[Message]:
+    """Yield what a snapshot says of the quorum: nothing while ``kraft.version`` is 0."""
+    level = image.features.get(KRAFT_VERSION, 0)
+    if level:
+        yield KRaftVersionRecord(k_raft_version=level)
+        if image.voters is not None:
+            yield image.voters
 
 
 def image_records(image: MetadataImage) -> Iterator[Message]:
@@ -68,7 +79,8 @@ def image_records(image: MetadataImage) -> Iterator[Message]:
 
 def _features(image: MetadataImage) -> Iterator[Message]:
     # metadata.version is first: it says how the others are to be read.
-    for name in sorted(image.features, key=lambda each: (each != METADATA_VERSION, each)):
+    names = image.features.keys() - {KRAFT_VERSION}
+    for name in sorted(names, key=lambda each: (each != METADATA_VERSION, each)):
         yield FeatureLevelRecord(name=name, feature_level=image.features[name])
 
 
@@ -83,6 +95,7 @@ def _topic(topic: TopicImage) -> Iterator[Message]:
             leader=partition.leader,
             leader_epoch=partition.leader_epoch,
             partition_epoch=partition.partition_epoch,
+            directories=list(partition.directories),
         )
 
 

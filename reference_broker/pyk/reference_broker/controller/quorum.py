@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.listeners import Endpoint
 from pyk.runtime import slotted
 
+from .image import NO_DIRECTORY
 from .names import CLUSTER_METADATA_TOPIC
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class Quorum:
     """The only voter and how far its metadata log is."""
 
     node_id: int
+    directory_id: UUID = NO_DIRECTORY
     leader_epoch: int
     high_watermark: int
     log_end_offset: int

@@ -14,8 +14,7 @@ from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.security.principal import ANONYMOUS, Principal
 from pyk.runtime.timers import Moment
 
-from .features import update_features
-from .records import MetadataRecord
+from .records import at_level
 from .shard import ControllerShard
 from .topics import Charge, uncharged
 
@@ -40,25 +39,25 @@ def decide(
         response, records = _OF_REQUESTER[request.api_key](shard, request, requester, now_ms)
     else:
         response, records = _DECIDES[request.api_key](shard, request)
-    return response, _decision(records)
+    return response, _decision(shard, records)
 
 
 def expire_tokens(shard: ControllerShard, moment: Moment) -> tuple[None, Decision]:
     """Remove the delegation tokens that have expired."""
     from .token_requests import sweep_tokens
 
-    return None, _decision(sweep_tokens(shard.image, moment.time_ms))
+    return None, _decision(shard, sweep_tokens(shard.image, moment.time_ms))
 
 
 def begin_leader_epochs(shard: ControllerShard, node_id: int) -> tuple[None, Decision]:
     """Let a node lead its partitions in a new epoch; see :mod:`.broker_requests`."""
     from .broker_requests import begin_leader_epochs
 
-    return None, _decision(begin_leader_epochs(shard.image, node_id))
+    return None, _decision(shard, begin_leader_epochs(shard.image, node_id))
 
 
-def _decision(records: Sequence[Message]) -> Decision:
-    return Decision([MetadataRecord(message) for message in records])
+def _decision(shard: ControllerShard, records: Sequence[Message]) -> Decision:
+    return Decision(list(at_level(records, shard.image.metadata_version)))
 
 
 def _create_topics(shard: ControllerShard, request: Any, charge: Charge) -> Decided:
@@ -92,7 +91,14 @@ def _alter_configs(shard: ControllerShard, request: Any) -> Decided:
 
 
 def _update_features(shard: ControllerShard, request: Any) -> Decided:
-    return update_features(shard.image.features, request)
+    from .feature_updates import FeatureUpdates
+
+    updates = FeatureUpdates(
+        image=shard.image,
+        quorum=shard.quorum(),
+        min_insync_replicas=shard.defaults.min_insync_replicas,
+    )
+    return updates.update(request)
 
 
 def _elect_leaders(shard: ControllerShard, request: Any) -> Decided:
@@ -157,7 +163,9 @@ def _create_token(
 ) -> Decided:
     from .token_requests import create_token
 
-    return create_token(shard.tokens, request, requester, now_ms, shard.new_uuid)
+    return create_token(
+        shard.tokens, shard.image, request, requester, now_ms, new_uuid=shard.new_uuid
+    )
 
 
 def _renew_token(

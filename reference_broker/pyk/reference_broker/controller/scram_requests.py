@@ -21,6 +21,8 @@ from pyk.protocol.sasl import MIN_ITERATIONS, ScramCredential, ScramMechanism
 from pyk.protocol.schema import Message
 from pyk.reference_broker.errors import ApiError
 
+from .metadata_versions import SCRAM
+
 if TYPE_CHECKING:
     from .image import MetadataImage
 
@@ -83,6 +85,10 @@ def find_credential(
 
 
 def _only_record(image: MetadataImage, changes: Sequence[Change]) -> Message:
+    if image.metadata_version < SCRAM:
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM"
+        )
     _check(image, changes[0])
     if len(changes) > 1:
         raise ApiError(

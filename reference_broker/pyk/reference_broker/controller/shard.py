@@ -51,7 +51,7 @@ class ControllerShard:
         self.quorum = quorum
 
     def decode(self, key: bytes | None, value: bytes | None) -> MetadataRecord:
-        return MetadataRecord.decode(value)
+        return MetadataRecord.decode(key, value)
 
     def replay(self, record: MetadataRecord) -> None:
         self.image.replay(record.message)

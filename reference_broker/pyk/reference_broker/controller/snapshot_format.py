@@ -8,13 +8,11 @@ last one with a SnapshotFooterRecord: without that the file is not complete.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pyk.protocol.errors import ProtocolError
-from pyk.protocol.messages.control_records import ControlRecordTypeSchema
 from pyk.protocol.messages.raft_records import SnapshotFooterRecord, SnapshotHeaderRecord
-from pyk.protocol.persisted import decode_versioned, encode_versioned
 from pyk.protocol.records import (
     RecordBatch,
     RecordBatchBuilder,
@@ -25,7 +23,17 @@ from pyk.protocol.records import (
 from pyk.protocol.schema import Message
 from pyk.runtime import slotted
 
-from .records import MetadataRecord
+from .control_records import (
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
+    KeyValue,
+    control_key,
+    control_type,
+    encode_control,
+    is_about_quorum,
+)
+from .metadata_versions import LOWEST
+from .records import at_level
 
 SUFFIX = ".checkpoint"
 PARTIAL_SUFFIX = ".part"
@@ -33,9 +41,6 @@ DAMAGED_SUFFIX = ".damaged"
 BATCH_BYTES = 1 << 20
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
-_HEADER, _FOOTER = 3, 4
-
-KeyValue = tuple[bytes | None, bytes | None]
 
 
 class DamagedSnapshotError(Exception):
@@ -72,14 +77,22 @@ class Snapshot:
 
 
 def encode_snapshot(
-    records: Iterable[Message], epoch: int, last_contained_time_ms: int, time_ms: int
+    records: Iterable[Message],
+    epoch: int,
+    last_contained_time_ms: int,
+    time_ms: int,
+    of_quorum: Iterable[Message] = (),
 ) -> bytes:
-    """Return the content of the file of a snapshot, which is written at ``time_ms``."""
+    """Return the content of the file of a snapshot, which is written at ``time_ms``.
+
+    The first record is the level of ``metadata.version``: it says how the others are written.
+    """
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_time_ms)
-    content = bytearray(_control_batch(_HEADER, header, 0, epoch, time_ms))
-    offset, builder = 1, _builder()
-    for message in records:
-        key, value = MetadataRecord(message).encode()
+    head = [(control_key(SNAPSHOT_HEADER), header.encode(0)), *map(encode_control, of_quorum)]
+    content = bytearray(_control_batch(head, 0, epoch, time_ms))
+    offset, builder = len(head), _builder()
+    for record in at_level(records, LOWEST):
+        key, value = record.encode()
         if builder.append(time_ms, key, value) < 0:
             content += _placed(builder.seal(), offset, epoch)
             offset += builder.count
@@ -88,7 +101,8 @@ def encode_snapshot(
     if builder.count:
         content += _placed(builder.seal(), offset, epoch)
         offset += builder.count
-    content += _control_batch(_FOOTER, SnapshotFooterRecord(version=0), offset, epoch, time_ms)
+    footer = [(control_key(SNAPSHOT_FOOTER), SnapshotFooterRecord(version=0).encode(0))]
+    content += _control_batch(footer, offset, epoch, time_ms)
     return bytes(content)
 
 
@@ -96,10 +110,12 @@ def _builder() -> RecordBatchBuilder:
     return RecordBatchBuilder(max_bytes=BATCH_BYTES)
 
 
-def _control_batch(kind: int, value: Message, offset: int, epoch: int, time_ms: int) -> memoryview:
+def _control_batch(
+    records: Iterable[KeyValue], offset: int, epoch: int, time_ms: int
+) -> memoryview:
     builder = _builder()
-    key = encode_versioned(ControlRecordTypeSchema(type=kind), 0)
-    builder.append(time_ms, key, value.encode(0))
+    for key, value in records:
+        builder.append(time_ms, key, value)
     return _placed(builder.seal(is_control=True), offset, epoch)
 
 
@@ -132,18 +148,15 @@ def _decode(snapshot_id: SnapshotId, content: bytes) -> Snapshot:
         if not batch.is_control:
             records += [(record.key, record.value) for record in batch]
         else:
-            for kind, value in _control_records(batch):
-                if kind == _HEADER:
-                    header = SnapshotHeaderRecord.decode(value, 0)
-                is_complete |= kind == _FOOTER
+            for record in batch:
+                kind = control_type(record.key)
+                if kind == SNAPSHOT_HEADER:
+                    header = SnapshotHeaderRecord.decode(record.value or b"", 0)
+                elif is_about_quorum(record.key):
+                    records.append((record.key, record.value))
+                is_complete |= kind == SNAPSHOT_FOOTER
         if header is None:
             raise DamagedSnapshotError("it does not begin with a header")
     if header is None or not is_complete or size < len(content):
         raise DamagedSnapshotError("it ends early")
     return Snapshot(snapshot_id, records, header.last_contained_log_timestamp)
-
-
-def _control_records(batch: RecordBatch) -> Iterator[tuple[int, bytes]]:
-    for record in batch:
-        key = decode_versioned(ControlRecordTypeSchema, record.key or b"", accept_newer=True)
-        yield key.type, record.value or b""

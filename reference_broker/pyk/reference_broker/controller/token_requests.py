@@ -5,7 +5,6 @@ Times are milliseconds since 1970.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -30,8 +29,10 @@ from pyk.protocol.messages.renew_delegation_token import (
 from pyk.protocol.schema import Message
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.security.principal import Principal
+from pyk.reference_broker.storage.partition_metadata import encode_id
 
 from .delegation_tokens import TokenSettings, is_expired
+from .metadata_versions import DELEGATION_TOKENS
 
 if TYPE_CHECKING:
     from .image import MetadataImage
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
 
 def create_token(
     settings: TokenSettings,
+    image: MetadataImage,
     request: CreateDelegationTokenRequest,
     requester: Principal,
     now_ms: int,
+    *,
     new_uuid: Callable[[], UUID],
 ) -> tuple[CreateDelegationTokenResponse, list[Message]]:
     """Return the response with a new token, and its record."""
@@ -54,6 +57,9 @@ def create_token(
     )
     if not settings.is_enabled:
         response.error_code = ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+        return response, []
+    if image.metadata_version < DELEGATION_TOKENS:
+        response.error_code = ErrorCode.UNSUPPORTED_VERSION
         return response, []
     lifetime_ms = _at_most(settings.max_lifetime_ms, request.max_lifetime_ms)
     record = DelegationTokenRecord(
@@ -140,6 +146,8 @@ def _known(
     """Return the token with an HMAC; raise ``ApiError``."""
     if not settings.is_enabled:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    if image.metadata_version < DELEGATION_TOKENS:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     token = settings.find(image.delegation_tokens.values(), token_hmac)
     if token is None:
         raise ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
@@ -172,6 +180,6 @@ def _until(token: DelegationTokenRecord, expiry_ms: int) -> DelegationTokenRecor
 def _new_id(new_uuid: Callable[[], UUID]) -> str:
     """Return a new id, which does not look like an option of a command, as in Kafka."""
     while True:
-        text = base64.urlsafe_b64encode(new_uuid().bytes).decode("ascii").rstrip("=")
+        text = encode_id(new_uuid())
         if not text.startswith("-"):
             return text

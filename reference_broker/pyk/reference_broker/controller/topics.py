@@ -18,7 +18,8 @@ from pyk.reference_broker.config import InvalidConfigError, check_topic_configs
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
+from .image import NO_DIRECTORY, TOPIC_RESOURCE, MetadataImage, TopicImage
+from .metadata_versions import DIRECTORY_ASSIGNMENT
 from .names import CLUSTER_METADATA_TOPIC, check_topic_name, unified_name
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Topics:
             records=(
                 TopicRecord(name=topic.name, topic_id=topic_id),
                 *(_config_record(topic.name, name, value) for name, value in configs.items()),
-                *_partition_records(topic_id, 0, replicas),
+                *self._partition_records(topic_id, 0, replicas),
             ),
         )
 
@@ -198,6 +199,29 @@ class Topics:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {reason}"
             )
 
+    def _partition_records(
+        self, topic_id: UUID, first: int, replicas: Sequence[Sequence[int]]
+    ) -> tuple[Message, ...]:
+        has_directories = self._image.metadata_version >= DIRECTORY_ASSIGNMENT
+        return tuple(
+            PartitionRecord(
+                partition_id=first + index,
+                topic_id=topic_id,
+                replicas=list(brokers),
+                isr=list(brokers),
+                leader=brokers[0],
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=list(map(self._directory_of, brokers)) if has_directories else [],
+            )
+            for index, brokers in enumerate(replicas)
+        )
+
+    def _directory_of(self, node_id: int) -> UUID:
+        """Return the directory where a broker puts a new partition, if it has only one."""
+        found = self._image.brokers[node_id].registration.log_dirs
+        return found[0] if len(found) == 1 else NO_DIRECTORY
+
     # -- adding partitions -----------------------------------------------------------------------
 
     def add_partitions(self, request: CreatePartitionsTopic) -> tuple[Message, ...]:
@@ -229,7 +253,7 @@ class Topics:
                     f"{len(replicas)} assignment(s) were specified.",
                 )
             self._check_assignment(replicas, replication_factor)
-        return _partition_records(topic.topic_id, current, replicas)
+        return self._partition_records(topic.topic_id, current, replicas)
 
     # -- deleting --------------------------------------------------------------------------------
 
@@ -284,23 +308,6 @@ def _configs(topic: CreatableTopic) -> dict[str, str]:
 
 def _config_record(topic: str, name: str, value: str) -> ConfigRecord:
     return ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=topic, name=name, value=value)
-
-
-def _partition_records(
-    topic_id: UUID, first: int, replicas: Sequence[Sequence[int]]
-) -> tuple[Message, ...]:
-    return tuple(
-        PartitionRecord(
-            partition_id=first + index,
-            topic_id=topic_id,
-            replicas=list(brokers),
-            isr=list(brokers),
-            leader=brokers[0],
-            leader_epoch=0,
-            partition_epoch=0,
-        )
-        for index, brokers in enumerate(replicas)
-    )
 
 
 def _first_twice(topic: CreatableTopic) -> int:

@@ -17,7 +17,7 @@ from pyk.reference_broker.storage.meta_properties import (
     take_clean_shutdown,
     write_meta_properties,
 )
-from pyk.reference_broker.storage.partition_metadata import encode_id
+from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import FileSystem, Lock
 
@@ -72,6 +72,11 @@ class DataDirectory:
         except OSError as error:
             raise unusable(path, error) from error
         return cls(filesystem, path, properties, broker_epoch is not None, broker_epoch, lock)
+
+    @property
+    def id(self) -> UUID:
+        """The id of the directory, by which the metadata log calls it."""
+        return decode_id(self.properties.directory_id)
 
     def path_of(self, partition: TopicPartition) -> str:
         """Return the directory of a log."""

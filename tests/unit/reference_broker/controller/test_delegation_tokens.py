@@ -254,3 +254,17 @@ def test_expired_tokens_are_removed_from_time_to_time() -> None:
 
 def test_the_secret_key_is_not_shown() -> None:
     assert "key" not in repr(TokenSettings(secret_key=Password("key"))).replace("secret_key", "")
+
+
+def test_tokens_need_a_level_of_metadata_that_knows_them() -> None:
+    controllers = new_controllers()
+    token = create(controllers)
+    controllers.shard.image.features["metadata.version"] = 13
+
+    unsupported = ErrorCode.UNSUPPORTED_VERSION
+    assert create(controllers).error_code == unsupported
+    for request in (
+        RenewDelegationTokenRequest(hmac=token.hmac),
+        ExpireDelegationTokenRequest(hmac=token.hmac),
+    ):
+        assert ask(controllers, request).error_code == unsupported

@@ -1,4 +1,7 @@
-"""UpdateFeatures: which levels may be finalized, and what a new cluster starts with."""
+"""UpdateFeatures: which levels may be finalized, and what follows from them.
+
+What Apache Kafka answers to many more updates is in ``tests/conformance/feature_traces.json``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,21 @@ from typing import Any
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from pyk.protocol.messages.metadata_records import (
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+)
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from support.controllers import Controllers
+from pyk.protocol.sasl import ScramMechanism
+from pyk.reference_broker.controller.configs import ConfigOperation
+from pyk.reference_broker.controller.image import BROKER_RESOURCE
+from pyk.reference_broker.controller.metadata_versions import HIGHEST, LOWEST, may_lose_metadata
+from pyk.reference_broker.controller.records import at_level
+from pyk.reference_broker.controller.scram_requests import upsertion
+from support.controllers import Controllers, topic
 
 NAME = "transaction.version"
 UPGRADE, SAFE_DOWNGRADE = 1, 2
@@ -46,7 +62,7 @@ def test_the_version_of_transactions_can_be_switched() -> None:
         to(-1, SAFE_DOWNGRADE),
         to(1),
         to(1, SAFE_DOWNGRADE, "never.heard.of"),
-        to(24, SAFE_DOWNGRADE, "metadata.version"),
+        to(29, SAFE_DOWNGRADE, "metadata.version"),
     ],
 )
 def test_one_update_that_is_refused_refuses_all(refused: FeatureUpdateKey) -> None:
@@ -84,3 +100,148 @@ def test_a_validation_changes_nothing() -> None:
     assert update(controllers, to(0, SAFE_DOWNGRADE), validate_only=True) is ErrorCode.NONE
 
     assert controllers.published.features[NAME] == 2
+
+
+# -- metadata.version ------------------------------------------------------------------------------
+
+METADATA = "metadata.version"
+
+
+def controllers_at(level: int) -> Controllers:
+    """A cluster whose ``metadata.version`` is lower than that of a new one."""
+    controllers = Controllers()
+    for image in (controllers.shard.image, controllers.published):
+        image.features[METADATA] = level
+    return controllers
+
+
+@pytest.mark.parametrize(
+    ("current", "lower", "loses"),
+    [
+        (30, 29, True),
+        (29, 23, False),
+        (23, 22, True),
+        (22, 17, False),
+        (17, 16, True),
+        (16, 15, False),
+        (15, 14, True),
+        (11, 10, True),
+        (10, 8, False),
+        (8, 7, True),
+    ],
+)
+def test_a_downgrade_is_safe_between_levels_that_know_the_same_metadata(
+    current: int, lower: int, loses: bool
+) -> None:
+    assert may_lose_metadata(current, lower) is loses
+
+
+@pytest.mark.parametrize("kind", [SAFE_DOWNGRADE, 3])
+def test_the_level_of_metadata_goes_down_if_that_loses_nothing(kind: int) -> None:
+    controllers = controllers_at(29)
+
+    assert update(controllers, to(23, kind, METADATA)) is ErrorCode.NONE
+    assert update(controllers, to(22, kind, METADATA)) is ErrorCode.INVALID_UPDATE_VERSION
+    assert controllers.published.features[METADATA] == 23
+    assert update(controllers, to(30, UPGRADE, METADATA)) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("level", "register_broker", "partition"),
+    [(7, 1, 0), (8, 2, 0), (16, 2, 0), (17, 3, 1), (22, 3, 1), (23, 3, 2), (29, 3, 2), (30, 4, 2)],
+)
+def test_records_are_written_in_the_versions_of_the_level(
+    level: int, register_broker: int, partition: int
+) -> None:
+    messages = (
+        FeatureLevelRecord(name=METADATA, feature_level=level),
+        RegisterBrokerRecord(rack=None),
+        PartitionRecord(),
+        PartitionChangeRecord(),
+    )
+
+    versions = [each.version for each in at_level(messages, LOWEST)]
+
+    assert versions == [0, register_broker, partition, partition]
+
+
+@pytest.mark.parametrize("level", range(LOWEST, HIGHEST + 1))
+def test_a_topic_can_be_created_at_every_level_and_is_read_again(level: int) -> None:
+    controllers = controllers_at(level)
+
+    (created,) = controllers.create(topic("orders", 2))
+    controllers.restart()
+
+    assert created.error_code == ErrorCode.NONE
+    assert len(controllers.published.topics["orders"].partitions) == 2
+
+
+def test_credentials_need_a_level_that_knows_them() -> None:
+    credential = upsertion("alice", ScramMechanism.SCRAM_SHA_256, b"salted", b"salt", 4096)
+    request = AlterUserScramCredentialsRequest(upsertions=[credential])
+
+    codes = [
+        controllers_at(level).ask(request).results[0].error_code for level in (LOWEST, 10, 11, 30)
+    ]
+
+    unsupported = ErrorCode.UNSUPPORTED_VERSION
+    assert codes == [unsupported, unsupported, ErrorCode.NONE, ErrorCode.NONE]
+
+
+# -- eligible.leader.replicas.version --------------------------------------------------------------
+
+ELR = "eligible.leader.replicas.version"
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+MIN_ISR = "min.insync.replicas"
+
+
+def test_brokers_differ_in_min_insync_replicas_only_without_eligible_leader_replicas() -> None:
+    controllers = Controllers()
+
+    def alter(name: str, operation: ConfigOperation) -> ErrorCode:
+        value = "2" if operation is SET else None
+        altered = controllers.alter(BROKER_RESOURCE, name, (operation, MIN_ISR, value))
+        return ErrorCode(altered.error_code)
+
+    assert alter("0", SET) is ErrorCode.INVALID_CONFIG
+    assert alter("", DELETE) is ErrorCode.INVALID_CONFIG
+    update(controllers, to(0, SAFE_DOWNGRADE, ELR))
+    assert alter("0", SET) is ErrorCode.NONE
+    assert alter("", DELETE) is ErrorCode.NONE
+
+    update(controllers, to(1, UPGRADE, ELR))
+
+    assert controllers.published.config(BROKER_RESOURCE, "") == {MIN_ISR: "1"}
+    assert controllers.published.config(BROKER_RESOURCE, "0") == {}
+
+
+def test_eligible_leader_replicas_need_a_level_of_metadata_that_knows_them() -> None:
+    controllers = controllers_at(22)
+    update(controllers, to(0, SAFE_DOWNGRADE, ELR))
+
+    response = controllers.ask(UpdateFeaturesRequest(feature_updates=[to(1, UPGRADE, ELR)]))
+
+    assert response.error_message.endswith(
+        "eligible.leader.replicas.version could not be set to 1 because it depends on "
+        "metadata.version level 23"
+    )
+    both = (to(1, UPGRADE, ELR), to(23, UPGRADE, METADATA))
+    assert update(controllers, *both) is ErrorCode.NONE
+
+
+# -- kraft.version ---------------------------------------------------------------------------------
+
+
+def test_an_upgrade_of_kraft_version_names_the_voters_for_good() -> None:
+    controllers = Controllers()
+
+    assert update(controllers, to(1, UPGRADE, "kraft.version")) is ErrorCode.NONE
+    controllers.restart()
+
+    assert controllers.published.features["kraft.version"] == 1
+    assert controllers.published.voters is not None
+    (voter,) = controllers.published.voters.voters
+    assert voter.voter_id == 0
+    assert [each.name for each in voter.endpoints] == ["PLAINTEXT"]
+    downgrade = update(controllers, to(0, SAFE_DOWNGRADE, "kraft.version"))
+    assert downgrade is ErrorCode.INVALID_UPDATE_VERSION

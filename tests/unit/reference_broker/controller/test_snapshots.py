@@ -26,11 +26,16 @@ from pyk.protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from pyk.protocol.messages.raft_records import KRaftVersionRecord, Voter, VotersRecord
 from pyk.protocol.records import read_batches
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.controller.image import MetadataImage
-from pyk.reference_broker.controller.image_records import frozen_copy, image_records
+from pyk.reference_broker.controller.image_records import (
+    frozen_copy,
+    image_records,
+    quorum_records,
+)
 from pyk.reference_broker.controller.records import MetadataRecord
 from pyk.reference_broker.controller.snapshot_format import (
     BATCH_BYTES,
@@ -48,6 +53,8 @@ from pyk.reference_broker.controller.snapshot_schedule import (
 ORDERS, GONE = UUID(int=7), UUID(int=8)
 ID = SnapshotId(21, 3)
 ONE, TWO, THREE = (SnapshotId(offset, 0) for offset in (10, 20, 30))
+
+VOTERS = VotersRecord(voters=[Voter(voter_id=1, voter_directory_id=UUID(int=6))])
 
 HISTORY: list[Message] = [
     FeatureLevelRecord(name="group.version", feature_level=1),
@@ -130,7 +137,7 @@ def contents(image: MetadataImage) -> tuple[object, ...]:
     return (
         *(image.topics, image.topics_by_id, image.unified_names, image.brokers, image.configs),
         *(image.features, image.scram_credentials, image.delegation_tokens),
-        *(image.next_producer_id, quotas, acls),
+        *(image.next_producer_id, quotas, acls, image.voters),
     )
 
 
@@ -143,9 +150,22 @@ def test_image_read_from_its_snapshot_is_the_same() -> None:
 
     snapshot = decode_snapshot(ID, encoded(image))
 
-    again = image_of([MetadataRecord.decode(value).message for _, value in snapshot.records])
+    again = image_of([MetadataRecord.decode(key, value).message for key, value in snapshot.records])
     assert contents(again) == contents(image)
     assert (snapshot.id, snapshot.last_contained_time_ms) == (ID, 1234)
+
+
+def test_snapshot_says_who_votes_once_the_log_does() -> None:
+    image = image_of([*HISTORY, KRaftVersionRecord(k_raft_version=1), VOTERS])
+
+    content = encode_snapshot(image_records(image), 3, 0, 0, quorum_records(image))
+
+    snapshot = decode_snapshot(ID, content)
+    read = [MetadataRecord.decode(key, value).message for key, value in snapshot.records]
+    assert read[:2] == [KRaftVersionRecord(k_raft_version=1), VOTERS]
+    assert contents(image_of(read)) == contents(image)
+    assert [each.base_offset for each in read_batches(content)] == [0, 3, 3 + len(read) - 2]
+    assert list(quorum_records(image_of(HISTORY))) == []
 
 
 def test_copy_for_a_thread_does_not_follow_later_changes() -> None:
