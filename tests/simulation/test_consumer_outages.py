@@ -13,14 +13,17 @@ from pyk.clients.errors import (
     CorruptRecordError,
     KafkaError,
     KafkaTimeoutError,
+    NetworkError,
+    RequestTimeoutError,
     TopicAuthorizationFailedError,
     UnknownCodeError,
+    UnknownServerError,
 )
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest
 from pyk.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from pyk.runtime.virtual_time import virtual_time
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.batches import batch
 from support.consuming import P0, fail_once, fetching, read
 from support.scripted_broker import CLOSE, SILENCE
@@ -152,15 +155,44 @@ async def test_an_outage_costs_few_connects_and_is_seen_in_health():
         assert consumer.health().is_healthy
 
 
+async def silent(cluster):
+    """Let the node answer no fetch."""
+    cluster.on(FetchRequest, lambda request: SILENCE)
+
+
+async def dead(cluster):
+    await cluster.kill(1)
+
+
+@pytest.mark.parametrize("fault", [silent, dead])
 @virtual_time
-async def test_an_outage_that_lasts_is_raised_and_ends_by_itself():
+async def test_an_outage_that_lasts_is_told_in_health_and_logs_and_raised_in_the_end(fault, caplog):
+    async with fetching(request_timeout_ms=10_000) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        await fault(cluster)
+
+        for _ in range(7):
+            assert await consumer.poll(5) == ()
+        health = consumer.health().partitions[P0]
+        warnings = [text for text in caplog.messages if "orders-0 has had no answer" in text]
+        with pytest.raises((RequestTimeoutError, NetworkError)):
+            await read(consumer, 1, timeout=30)
+
+        assert health.state is PartitionState.FAILING
+        assert isinstance(health.error, (RequestTimeoutError, NetworkError))
+        assert 2 <= len(warnings) <= 4
+
+
+@virtual_time
+async def test_an_outage_that_is_raised_ends_by_itself():
     async with fetching(request_timeout_ms=10_000) as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
         await cluster.kill(1)
 
         with pytest.raises(KafkaError):
-            await read(consumer, 1, timeout=30)
+            await read(consumer, 1, timeout=60)
         await cluster.start(1)
         cluster.append([b"b"])
 
@@ -171,6 +203,22 @@ async def test_an_outage_that_lasts_is_raised_and_ends_by_itself():
             except KafkaError:
                 continue
         assert values == [b"b"]
+
+
+@virtual_time
+async def test_a_refusal_that_lasts_is_raised_after_the_time_of_one_request():
+    async with fetching(request_timeout_ms=10_000) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        began = current_clock().now()
+        cluster.edit = lambda topic, number, asked, data: PartitionData(
+            partition_index=number, error_code=ErrorCode.UNKNOWN_SERVER_ERROR, high_watermark=-1
+        )
+
+        with pytest.raises(UnknownServerError):
+            await read(consumer, 1, timeout=60)
+
+        assert 10 <= current_clock().now() - began <= 15
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,15 @@ from pyk.clients.consumer import PartitionState
 from pyk.clients.consumer.positions.remedies import Remedy
 from pyk.clients.errors import KafkaTimeoutError
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.consuming import fetching, make_consumer, network_of, produce, reference_cluster
+from support.consuming import (
+    cluster_with_orders,
+    fetching,
+    make_consumer,
+    network_of,
+    produce,
+    read,
+    reference_cluster,
+)
 from support.environments import client_options
 from support.fetching_cluster import FetchingCluster
 
@@ -231,3 +239,15 @@ async def test_a_partition_that_still_gets_nothing_is_raised_again_and_again():
 
         assert len(errors) >= 4
         assert consumer.health().partitions["orders", 1].state is PartitionState.STALLED
+
+
+@virtual_time
+async def test_fetches_that_wait_nearly_as_long_as_requests_may_take_are_answered(caplog):
+    options = {"fetch_min_bytes": 1 << 30, "fetch_max_wait_ms": 29_999}
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, topics=["orders"], request_timeout_ms=30_000, **options) as consumer,
+    ):
+        assert len(await read(consumer, 10, timeout=31)) == 10
+
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.config.fetch_waits import check_fetch_wait
 from pyk.clients.config.offset_reset import OffsetReset
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
@@ -167,11 +168,7 @@ class ConsumerConfig(ClientConfig):
                 f"heartbeat_interval_ms={self.heartbeat_interval_ms} must be less than "
                 f"session_timeout_ms={self.session_timeout_ms}, best a third of it"
             )
-        if self.fetch_max_wait_ms >= self.request_timeout_ms:
-            raise ConfigurationError(
-                f"fetch_max_wait_ms={self.fetch_max_wait_ms} must be less than "
-                f"request_timeout_ms={self.request_timeout_ms}: every fetch would time out"
-            )
+        check_fetch_wait(self.fetch_max_wait_ms, self.request_timeout_ms)
         if self.group_instance_id is not None and self.group_id is None:
             raise ConfigurationError("group_instance_id means nothing without a group_id")
         unknown = [name for name in self.partition_assignment_strategy if name not in ASSIGNORS]

@@ -8,6 +8,7 @@ from typing import Any, Self
 import attrs
 
 from pyk.clients.config.client_config import ClientConfig, Given
+from pyk.clients.config.fetch_waits import check_fetch_wait
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
     AlwaysTrue,
@@ -118,8 +119,4 @@ class ShareConsumerConfig(ClientConfig):
         super()._check()
         if self.group_id is None:
             raise ConfigurationError("group_id must be given: the name of the share group")
-        if self.fetch_max_wait_ms >= self.request_timeout_ms:
-            raise ConfigurationError(
-                f"fetch_max_wait_ms={self.fetch_max_wait_ms} must be less than "
-                f"request_timeout_ms={self.request_timeout_ms}: every fetch would time out"
-            )
+        check_fetch_wait(self.fetch_max_wait_ms, self.request_timeout_ms)

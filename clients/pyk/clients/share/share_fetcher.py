@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from pyk.clients.config import ShareConsumerConfig
+from pyk.clients.config.fetch_waits import fetch_timeout_ms
 from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, ShareSessionNotFoundError
@@ -117,7 +118,7 @@ class ShareFetcher:
     def _add_leader(self, node_id: int) -> None:
         assert self._config.group_id is not None
         session = ShareSession(self._config.group_id, self._member_id, self._terms)
-        timeout_ms = self._config.request_timeout_ms
+        timeout_ms = fetch_timeout_ms(self.longest_wait_ms, self._config.request_timeout_ms)
         leader = ShareLeader(
             self._client, self, self.answers, session, node_id=node_id, timeout_ms=timeout_ms
         )

@@ -16,7 +16,7 @@ from pyk.clients.consumer.positions.assigned_partitions import AssignedPartition
 from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.progress import STALL_SECONDS
-from pyk.clients.consumer.positions.remedies import Remedy, remedy_for
+from pyk.clients.consumer.positions.remedies import Remedy, remedy_for, tells_after
 from pyk.clients.consumer.positions.topic_watch import unavailable
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, NodeUnavailableError
@@ -154,16 +154,24 @@ class Fetcher:
                 self._writer.fail(assigned.buffer, _stalled(assigned))
 
     def _tell_of_lasting_failure(self, assigned: AssignedPartition, now: float) -> None:
-        if (
-            assigned.failing_since is None
-            or assigned.error is None
-            or assigned.buffer.error is not None
-        ):
+        """Tell the application each ``request_timeout_ms``, or the log while an outage is short."""
+        failing_since, error = assigned.failing_since, assigned.error
+        if failing_since is None or error is None or assigned.buffer.error is not None:
             return
-        since = assigned.failing_since if assigned.told_at is None else assigned.told_at
-        if (now - since) * 1000 > self._config.request_timeout_ms:
-            assigned.told_at = now
-            self._writer.fail(assigned.buffer, assigned.error)
+        since = failing_since if assigned.told_at is None else assigned.told_at
+        request_timeout = self._config.request_timeout_ms / 1000
+        if now - since <= request_timeout:
+            return
+        assigned.told_at = now
+        if now - failing_since > tells_after(error, request_timeout):
+            self._writer.fail(assigned.buffer, error)
+        else:
+            log.warning(
+                "%s has had no answer for %.0f seconds: %s",
+                assigned.topic_partition,
+                now - failing_since,
+                error,
+            )
 
 
 def _is_looked_after(

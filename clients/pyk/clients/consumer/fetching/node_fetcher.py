@@ -12,6 +12,7 @@ import logging
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.config.fetch_waits import fetch_timeout_ms
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
@@ -73,7 +74,7 @@ class NodeFetcher:
         self._buffer = writer.buffer
         self._memory = memory
         self._node_id = node_id
-        self._timeout_ms = config.request_timeout_ms
+        self._timeout_ms = fetch_timeout_ms(config.fetch_max_wait_ms, config.request_timeout_ms)
         self._max_wait_ms = config.fetch_max_wait_ms
         self._reads_committed = config.reads_committed
         self._metadata_max_age = config.metadata_max_age_ms / 1000

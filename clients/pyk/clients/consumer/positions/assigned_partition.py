@@ -65,7 +65,7 @@ class AssignedPartition:
         self.failing_since: float | None = None
         self.error: KafkaError | None = None
         self.told_at: float | None = None
-        """When the application was last told that the partition keeps failing."""
+        """When the application, or the log, was last told that the partition keeps failing."""
         self.progress = Progress(now)
 
     @property
