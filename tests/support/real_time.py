@@ -5,6 +5,7 @@ What needs none of these runs in virtual time.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -35,16 +36,25 @@ def eventually(condition: Callable[[], bool], timeout: float = 45) -> None:
 
 @contextmanager
 def called_by_many_threads(
-    calls: Sequence[Callable[[], object]], *, turns: int
+    calls: Sequence[Callable[[], object]], *, turns: int | None = None
 ) -> Iterator[list[BaseException]]:
     """Let 16 threads call all of these in turn meanwhile, and wait for their end.
 
-    Yields a list of the exceptions they raised, without KafkaErrors.
+    Without a number of ``turns`` they go on until the block ends, and make one more round. Yields a
+    list of the exceptions they raised, without KafkaErrors.
     """
     surprises: list[BaseException] = []
+    has_ended = threading.Event()
+
+    def turns_of_thread() -> Iterator[int]:
+        if turns is not None:
+            yield from range(turns)
+            return
+        yield from itertools.takewhile(lambda _: not has_ended.is_set(), itertools.count())
+        yield from range(len(calls))
 
     def call_in_turn(first: int) -> None:
-        for turn in range(turns):
+        for turn in turns_of_thread():
             try:
                 calls[(first + turn) % len(calls)]()
             except KafkaError:
@@ -58,6 +68,7 @@ def called_by_many_threads(
     try:
         yield surprises
     finally:
+        has_ended.set()
         for thread in threads:
             thread.join(20)
     assert not any(thread.is_alive() for thread in threads)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from pyk.clients import ClosedError, ConcurrentUseError, RebalanceListener, WakeupError
+from pyk.clients import (
+    ClosedError,
+    ConcurrentUseError,
+    KafkaTimeoutError,
+    RebalanceListener,
+    TopicPartition,
+    WakeupError,
+)
 from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import (
     IN_TIME,
@@ -69,6 +79,41 @@ def test_two_threads_cannot_use_a_consumer_at_once(cluster, topic):
         consumer.stats()
         polling.join()
         consumer.poll(0)
+
+
+def test_a_thread_that_looks_while_the_first_poll_begins_takes_nothing_back(cluster, topic):
+    produce(cluster, topic, 3)
+    polls, may_go_on, values = threading.Event(), threading.Event(), []
+
+    def deserialize(value: bytes) -> bytes:
+        polls.set()
+        may_go_on.wait(20)
+        return value
+
+    def poll_meanwhile(frame: FrameType, event: str, _: object) -> Any:
+        """Let another thread poll once this one has found out that none does."""
+        if frame.f_code.co_name != "_leave_interrupted_poll":
+            return None
+        if event == "line" and frame.f_lineno > frame.f_code.co_firstlineno + 2:
+            polling.start()
+            polls.wait(20)
+            return None
+        return poll_meanwhile
+
+    with reader(cluster, topic, value_deserializer=deserialize) as consumer:
+        polling = threading.Thread(target=lambda: values.extend(read(consumer, 3)))
+        sys.settrace(poll_meanwhile)
+        try:
+            consumer.lag()
+        finally:
+            sys.settrace(None)
+        may_go_on.set()
+        if polling.ident is None:
+            polling.start()
+        polling.join(20)
+
+        assert sorted(values) == [b"0", b"1", b"2"]
+        assert consumer.poll(0.5) == ()
 
 
 def test_wakeup_ends_a_poll_of_another_thread(cluster, topic):
@@ -245,6 +290,73 @@ def test_any_thread_can_read_the_state_of_a_consumer_while_its_assignment_change
                 consumer.assign(everything[turn % 3 :])
 
     assert surprises == []
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.usefixtures("hasty_interpreter")
+def test_any_thread_can_look_at_a_member_that_polls_rebalances_and_closes(cluster, topic, protocol):
+    produce(cluster, topic, 300)
+    options = {"group_id": topic, "group_protocol": protocol}
+
+    def poll() -> None:
+        with contextlib.suppress(ClosedError):
+            for _ in consumer:
+                pass
+
+    def share() -> None:
+        for _ in range(3):
+            with reader(cluster, topic, **options) as other:
+                eventually(lambda: other.poll(0.1) is not None and bool(other.assignment()))
+
+    answers = Answers()
+    consumer = reader(cluster, topic, max_poll_records=5, **options)
+    threads = [threading.Thread(target=each) for each in (poll, share)]
+    calls = [
+        answers.of(lambda: consumer.lag(timeout=1), whole),
+        answers.of(consumer.health, lambda health: whole(health.partitions)),
+        answers.of(consumer.stats, lambda stats: 0 <= stats.assigned_partitions <= 3),
+        answers.of(lambda: consumer.partitions_for(topic, timeout=1), {0, 1, 2}.__eq__),
+        answers.of(consumer.assignment, whole),
+        answers.of(consumer.group_metadata, lambda metadata: metadata.group_id == topic),
+    ]
+    with called_by_many_threads(calls) as surprises:
+        for thread in threads:
+            thread.start()
+        threads[1].join(60)
+        consumer.close(5)
+        threads[0].join(20)
+
+    assert surprises == []
+    assert answers.odd == []
+    assert {ClosedError} <= answers.errors <= {ClosedError, ConcurrentUseError, KafkaTimeoutError}
+    assert not any(thread.is_alive() for thread in threads)
+
+
+class Answers:
+    """What calls of many threads returned or raised."""
+
+    def __init__(self) -> None:
+        self.odd: list[object] = []
+        self.errors: set[type[BaseException]] = set()
+
+    def of(self, call: Callable[[], Any], makes_sense: Callable[[Any], bool]) -> Callable[[], None]:
+        """Return the call, which remembers an answer that makes no sense."""
+
+        def remembered() -> None:
+            try:
+                answer = call()
+            except BaseException as error:
+                self.errors.add(type(error))
+                raise
+            if not makes_sense(answer):
+                self.odd.append(answer)
+
+        return remembered
+
+
+def whole(partitions: Collection[TopicPartition]) -> bool:
+    """Return whether these are partitions of the topic of a test."""
+    return {partition.partition for partition in partitions} <= {0, 1, 2}
 
 
 @pytest.mark.usefixtures("hasty_interpreter")

@@ -143,9 +143,14 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         return self._thread.call(call(*args, **kwargs))
 
     def _leave_interrupted_poll(self) -> None:
-        """Go back if a signal handler has ended a poll: nothing got the records that it took."""
-        if self._user is None and self._is_taker():
-            self._reader.go_back()
+        """Go back if a signal handler has ended a poll: nothing got the records that it took.
+
+        Another thread may begin to poll at any moment, so it is kept out meanwhile.
+        """
+        if self._reader.is_under_way and self._user is None and self._is_taker():
+            with self._use:
+                if self._user is None:
+                    self._reader.go_back()
 
     def _is_taker(self) -> bool:
         taker = self._taker
