@@ -18,6 +18,7 @@ from pyk.clients import (
 )
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import P0, make_consumer, produce, reference_cluster
+from support.processing import records_of
 
 TOPICS = ["orders", "orders.1m", "orders.dead"]
 
@@ -41,15 +42,6 @@ async def processing(
         yield
         consumer.wakeup()
         await task
-
-
-async def records_of(cluster: Any, topic: str, count: int) -> list[Any]:
-    found: list[Any] = []
-    async with make_consumer(cluster) as consumer:
-        consumer.assign([(topic, 0)])
-        while len(found) < count:
-            found += await consumer.poll(60)
-    return found
 
 
 @virtual_time

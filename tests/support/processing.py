@@ -97,3 +97,13 @@ class Processors:
         async with make_consumer(self.cluster, group_id="g") as observer:
             found = await observer.committed(partitions)
         return {p: offset.offset for p, offset in found.items() if offset is not None}
+
+
+async def records_of(cluster: Any, topic: str, count: int) -> list[Any]:
+    """Return at least so many records of the first partition of a topic."""
+    found: list[Any] = []
+    async with make_consumer(cluster) as consumer:
+        consumer.assign([(topic, 0)])
+        while len(found) < count:
+            found += await consumer.poll(60)
+    return found

@@ -25,6 +25,8 @@ ERROR_TEXT = "pyk-error-text"
 RETRY_AT = "pyk-retry-at"
 # A text of an error may have a whole document in it; brokers limit the size of records.
 LONGEST_TEXT = 1000
+# A larger number was not written by pyk: it is no time, and no count of attempts.
+_MOST = 2**53
 
 
 def moved_headers(
@@ -80,7 +82,8 @@ def _number(record: Any, name: str) -> int | None:
     for header, value in reversed(record.headers):
         if header == name:
             try:
-                return int(value or b"")
+                number = int(value or b"")
             except ValueError:
                 return None
+            return number if 0 <= number <= _MOST else None
     return None

@@ -11,6 +11,7 @@ import attrs
 
 from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
+from pyk.clients.errors import ClosedError, KafkaTimeoutError, UnknownTopicOrPartitionError
 from pyk.clients.processing.dead_letters import attempts_before, due_at_ms, moved_headers
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.options import DeadLetter
@@ -20,6 +21,9 @@ from pyk.clients.producer import AsyncProducer
 from pyk.protocol.records.record import Headers
 
 log = logging.getLogger(__name__)
+
+# Seconds to find the topics of records that fail. Brokers that create topics may take some.
+SECONDS_TO_FIND_TOPICS = 10.0
 
 
 class Recovery:
@@ -43,6 +47,30 @@ class Recovery:
         self._writes_later = writes_later
         """Whether moved records are results, which a transaction writes."""
         self._producer: AsyncProducer[Any, Any] | None = None
+
+    async def check_topics(self) -> None:
+        """Raise if a topic of records that fail does not exist: now, not when the first one fails.
+
+        Where brokers create topics that clients ask for, this creates it.
+        """
+        client = self._core.client
+        deadline = client.clock.now() + SECONDS_TO_FIND_TOPICS
+        for topic, purpose in self._topics().items():
+            try:
+                await client.topics.find(topic, deadline)
+            except KafkaTimeoutError as late:
+                if isinstance(late.__cause__, UnknownTopicOrPartitionError):
+                    raise _missing(topic, purpose) from late
+                log.warning("Not known whether the %s exists: %s", purpose, late)
+            except ClosedError:  # the next poll tells
+                return
+
+    def _topics(self) -> dict[str, str]:
+        """Return what each topic is for to which records are moved."""
+        topics = {topic: f"retry topic {topic!r}" for topic in self._policy.topics}
+        if isinstance(self._dead_letter, str):
+            topics[self._dead_letter] = f"dead letter topic {self._dead_letter!r}"
+        return topics
 
     def seconds_until_due(self, job: Job) -> float:
         """Return how long a record of a retry topic has to wait still; 0.0 for other records."""
@@ -106,6 +134,14 @@ class Recovery:
         """Close the producer, if there is one."""
         if self._producer is not None:
             await self._producer.close()
+
+
+def _missing(topic: str, purpose: str) -> UnknownTopicOrPartitionError:
+    return UnknownTopicOrPartitionError(
+        f"the {purpose} of process() does not exist, and brokers did not create it: create it "
+        "first",
+        topic=topic,
+    )
 
 
 def _producer_for(core: ReadingCore) -> AsyncProducer[Any, Any]:

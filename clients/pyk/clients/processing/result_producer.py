@@ -91,7 +91,9 @@ class ResultProducer:
             try:
                 sent.append((job, await send()))
             except Exception as error:
-                raise _about(error, job) from error
+                if _may_be_sent_again(error):
+                    raise
+                raise UnwritableError(job, error) from error
         return sent
 
     def _send_blocking(self, jobs: Iterable[Job]) -> Sent:
@@ -100,7 +102,9 @@ class ResultProducer:
             try:
                 sent.append((job, send()))
             except Exception as error:
-                raise _about(error, job) from error
+                if _may_be_sent_again(error):
+                    raise
+                raise UnwritableError(job, error) from error
         return sent
 
     def _sends(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Callable[[], Any]]]:
@@ -172,11 +176,9 @@ class ResultProducer:
         return await loop.run_in_executor(self._pool, partial(function, *arguments, **options))
 
 
-def _about(error: Exception, job: Job) -> Exception:
-    """Return an error of ``send``, or the one that says that trying again does not help."""
-    if isinstance(error, KafkaError) and not is_about_record(error):
-        return error
-    return UnwritableError(job, error)
+def _may_be_sent_again(error: Exception) -> bool:
+    """Return whether an error of ``send`` says nothing about the record."""
+    return isinstance(error, KafkaError) and not is_about_record(error)
 
 
 def is_about_record(error: KafkaError) -> bool:

@@ -153,6 +153,7 @@ class HandlerSession:
     async def begin(self) -> None:
         """Commit from now on what handlers have finished."""
         await self._core.ready()
+        await self.recovery.check_topics()
         self._core.reader.deserialize(False)
         self._core.position_calls.handled = self.pauses
         if self._core.group is not None:
@@ -172,6 +173,7 @@ class HandlerSession:
 
         The commit takes no longer than so many ``seconds``, or than a request may.
         """
+        self.delays.close()
         self._core.reader.deserialize(True)
         self._core.position_calls.handled = None
         group = self._core.group

@@ -252,6 +252,7 @@ class ShareHandlerSession:
     async def begin(self) -> None:
         """Leave all records to the handlers from now on."""
         await self._core.ready()
+        await self.recovery.check_topics()
         fetcher, reader = self._core.fetcher, self._core.reader
         reader.come_back()
         reader.deserialize(False)
@@ -262,6 +263,7 @@ class ShareHandlerSession:
 
     async def end(self, seconds: float) -> None:
         """Release what is not finished, and send what is acknowledged within so many seconds."""
+        self.delays.close()
         fetcher, reader = self._core.fetcher, self._core.reader
         if self._renewing is not None:
             self._renewing.cancel()

@@ -359,6 +359,9 @@ def may_pass(error: KafkaError) -> bool:
     if isinstance(error, TransactionAbortableError | TransactionAbortedError):
         is_ended = isinstance(error.__cause__, StateError)
         return not is_ended and _code_of_cause(error) not in _FINAL
+    if isinstance(error, KafkaTimeoutError) and error.topic is not None:
+        # The producer has waited for max_block_ms until a topic of the results exists.
+        return _code_of_cause(error) != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return error.retriable or isinstance(error, CommitFailedError)
 
 

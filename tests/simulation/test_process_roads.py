@@ -1,0 +1,175 @@
+"""Retry topics and dead letters that are missing, or are read after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncAdmin, AsyncProducer, RetryPolicy, TopicPartition
+from pyk.clients.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.consuming import P0, make_consumer, network_of, produce, reference_cluster
+from support.environments import client_options
+from support.processing import records_of
+from support.share_consuming import share_cluster, share_consumer
+
+RETRIES = RetryPolicy(attempts=1, topics={"orders.1m": 60})
+
+
+@asynccontextmanager
+async def cluster_with(*topics: str, creates: bool = False) -> AsyncIterator[Any]:
+    """Run a broker with three orders and some more topics, which creates no others by itself."""
+    async with reference_cluster(auto_create_topics_enable=creates) as cluster:
+        for topic in ("orders", *topics):
+            await cluster.create_topic(topic, partitions=1)
+        await produce(cluster, "orders", 3)
+        yield cluster
+
+
+async def fail(record: Any) -> None:
+    raise LookupError("no such customer")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dead_letter": "orders.dead"}, "dead letter topic 'orders.dead'"),
+        ({"dead_letter": print, "retry": RETRIES}, "retry topic 'orders.1m'"),
+    ],
+)
+@virtual_time
+async def test_a_topic_that_does_not_exist_is_told_before_the_first_record(options, message):
+    async with (
+        cluster_with() as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        began = current_clock().now()
+
+        with pytest.raises(UnknownTopicOrPartitionError, match=f"the {message} of") as raised:
+            await consumer.process(fail, **options)
+
+        assert current_clock().now() - began < 15
+        assert raised.value.topic in message
+        assert len(await consumer.poll(60)) == 3
+
+
+@virtual_time
+async def test_topics_are_created_where_brokers_do_that():
+    async with (
+        cluster_with(creates=True) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        task = asyncio.create_task(consumer.process(fail, retry=RETRIES, dead_letter="orders.dead"))
+        await records_of(cluster, "orders.1m", 3)
+        consumer.wakeup()
+        await task
+
+        assert await consumer.partitions_for("orders.dead") == {0}
+
+
+@virtual_time
+async def test_a_share_consumer_is_told_too():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        with pytest.raises(UnknownTopicOrPartitionError, match=r"dead letter topic 'orders\.dead'"):
+            await consumer.process(fail, dead_letter="orders.dead")
+
+
+@pytest.mark.parametrize("transactional_id", [None, "orders"])
+@virtual_time
+async def test_a_topic_that_is_deleted_ends_the_call_and_loses_no_record(transactional_id):
+    options: dict[str, Any] = {"group_id": "g", "topics": ["orders"]}
+    if transactional_id is not None:
+        options |= {"enable_auto_commit": False, "isolation_level": "read_committed"}
+    async with cluster_with("orders.dead") as cluster:
+        clients = client_options(network_of(cluster))
+        producer: AsyncProducer[Any, Any] = AsyncProducer(
+            cluster.bootstrap, transactional_id=transactional_id, **clients
+        )
+
+        async def delete_and_fail(record: Any) -> None:
+            if record.offset == 0:
+                async with AsyncAdmin(cluster.bootstrap, **clients) as admin:
+                    await admin.delete_topics(["orders.dead"])
+            await fail(record)
+
+        async with producer, make_consumer(cluster, **options) as consumer:
+            with pytest.raises(KafkaTimeoutError, match=r"no metadata of topic 'orders\.dead'"):
+                await consumer.process(
+                    delete_and_fail, dead_letter="orders.dead", producer=producer, concurrency=1
+                )
+
+            committed = (await consumer.committed([P0]))[P0]
+            assert committed is None or committed.offset == 0
+
+
+@pytest.mark.parametrize("ordering", ["partition", "none"])
+@virtual_time
+async def test_the_delay_of_a_record_goes_on_over_a_restart(ordering):
+    async with cluster_with("orders.1m") as cluster:
+        topics = ["orders", "orders.1m"]
+        handled: list[tuple[str, float]] = []
+
+        async def handle(record: Any) -> None:
+            handled.append((record.topic, current_clock().now()))
+            if record.topic == "orders":
+                await fail(record)
+
+        for seconds in (20, 20, 60):  # restarts after 20 and 40 s
+            async with make_consumer(cluster, group_id="g", topics=topics) as consumer:
+                task = asyncio.create_task(
+                    consumer.process(handle, retry=RETRIES, dead_letter=print, ordering=ordering)
+                )
+                await asyncio.sleep(seconds)
+                consumer.wakeup()
+                await task
+
+        moved = [time for topic, time in handled if topic == "orders"]
+        due = [time for topic, time in handled if topic == "orders.1m"]
+        assert len(moved) == len(due) == 3
+        assert all(60 <= end - begin < 60.5 for begin, end in zip(moved, due, strict=True))
+
+
+@virtual_time
+async def test_what_waits_for_its_time_does_not_outlive_the_call():
+    async with cluster_with("orders.1m") as cluster:
+        consumer = make_consumer(cluster, group_id="g", topics=["orders", "orders.1m"])
+        async with consumer:
+            task = asyncio.create_task(consumer.process(fail, retry=RETRIES, dead_letter=print))
+            await asyncio.sleep(5)
+            consumer.wakeup()
+            await task
+        gone = weakref.ref(consumer._core)
+        del consumer, task
+        await asyncio.sleep(1)
+        gc.collect()
+
+        assert gone() is None
+
+
+@pytest.mark.parametrize("due", [b"soon", b"", b"-1", b"9" * 400])
+@virtual_time
+async def test_a_record_whose_time_nobody_can_read_is_handled_at_once(due):
+    async with cluster_with("orders.1m") as cluster:
+        handled: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            handled.append(record.value)
+
+        clients = client_options(network_of(cluster))
+        async with AsyncProducer(cluster.bootstrap, **clients) as producer:
+            headers = [("pyk-retry-at", due)]
+            await producer.send_and_wait("orders.1m", b"odd", headers=headers)
+        async with make_consumer(cluster, group_id="g", topics=["orders.1m"]) as consumer:
+            task = asyncio.create_task(consumer.process(handle, retry=RETRIES))
+            await eventually(lambda: handled == [b"odd"])
+            consumer.wakeup()
+            await task
+
+            partition = TopicPartition("orders.1m", 0)
+            assert (await consumer.committed([partition]))[partition].offset == 1
