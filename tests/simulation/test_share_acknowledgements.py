@@ -148,3 +148,68 @@ async def test_locks_are_renewed_again_after_a_renewal_without_a_response():
         assert calls == [b"slow"]
         consumer.wakeup()
         await running
+
+
+class Heard:
+    """What a consumer returned and what its callback heard, in order."""
+
+    def __init__(self, consumer: Any) -> None:
+        self.events: list[tuple[str, int]] = []
+        consumer.set_acknowledgement_commit_callback(self._outcome)
+
+    def _outcome(self, offsets: Any, error: KafkaError | None) -> None:
+        for ranges in offsets.values():
+            self.events += [
+                ("accepted" if error is None else type(error).__name__, offset)
+                for each in ranges
+                for offset in each
+            ]
+
+    async def poll(self, consumer: Any, seconds: float) -> list[Any]:
+        records = list(await consumer.poll(seconds))
+        self.events += [("got", record.offset) for record in records]
+        return records
+
+
+@pytest.mark.parametrize("mode", ["implicit", "explicit"])
+@virtual_time
+async def test_a_record_is_not_accepted_by_what_was_said_of_an_earlier_delivery(mode: str):
+    async with (
+        share_cluster(lock_seconds=3) as cluster,
+        share_consumer(cluster, share_acknowledgement_mode=mode) as consumer,
+    ):
+        heard = Heard(consumer)
+        cluster.produce(b"a")
+        (record,) = await heard.poll(consumer, 5)
+        cluster.refusals[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if mode == "explicit":
+            consumer.acknowledge(record)
+        # The leader cannot store it for now, until the lock is over; then it delivers it again.
+        assert await heard.poll(consumer, 2) == []
+        (record,) = await heard.poll(consumer, 5)
+        cluster.refusals.clear()
+        if mode == "explicit":
+            consumer.acknowledge(record)
+        await consumer.commit()
+
+        assert heard.events == [
+            ("got", 0),
+            ("InvalidRecordStateError", 0),
+            ("got", 0),
+            ("accepted", 0),
+        ]
+        assert cluster.states[0][0].deliveries == 2
+        assert len(consumer._core.fetcher.answers.acquisitions) == 0
+
+
+@virtual_time
+async def test_what_is_not_handed_out_in_time_is_forgotten():
+    async with share_cluster(lock_seconds=1) as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a", b"b")
+        await consumer.poll(5, max_records=1)
+        await asyncio.sleep(2)
+        await consumer.poll(5)
+        await consumer.commit()
+
+        assert consumer.stats().expired == 1
+        assert len(consumer._core.fetcher.answers.acquisitions) == 0

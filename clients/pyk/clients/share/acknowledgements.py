@@ -17,6 +17,8 @@ GAP = 0
 """Kafka's number for an offset that has no record."""
 UNDECIDED = -1
 """The application has the record and has not said what becomes of it."""
+EXPIRED = -2
+"""The record was not handed out, because its lock was over. No leader hears of it."""
 RENEW = int(AcknowledgeType.RENEW)
 
 

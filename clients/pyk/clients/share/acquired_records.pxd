@@ -24,7 +24,8 @@ cdef class AcquiredRecords:
     cdef readonly object node_id
     cdef public double locked_until
     cdef public bint is_lost
-    cdef public long long expired
+    cdef public bint is_overtaken
+    cdef public list expired
     cdef public list renewed
     cdef FetchedRecords _records
     cdef list _ranges

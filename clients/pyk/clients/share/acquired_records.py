@@ -76,8 +76,10 @@ class AcquiredRecords:
         self.locked_until = locked_until
         self.is_lost = False
         """Whether the locks are certainly gone."""
-        self.expired = 0
-        """How many offsets were not handed out because their lock was over."""
+        self.is_overtaken = False
+        """Whether the leader has delivered some of it again, before anything came of it."""
+        self.expired: list[tuple[int, int]] = []
+        """Offsets that were not handed out because their lock was over."""
         self.renewed: list[tuple[int, int, float]] = []
         """Offsets to hand out again, and until when their locks last."""
         self._records = records
@@ -108,7 +110,7 @@ class AcquiredRecords:
             if part is None:
                 return None
             if part.locked_until <= now:
-                self.expired += part.last - part.first + 1
+                self.expired.append((part.first, part.last))
                 self._drop(part)
                 continue
             if part.span.count <= max_records:

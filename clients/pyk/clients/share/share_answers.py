@@ -13,6 +13,7 @@ from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.share.acquired_records import AcquiredRecords, disjoint
+from pyk.clients.share.acquisitions import Acquisitions
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
@@ -45,6 +46,7 @@ class ShareAnswers:
         look: Callable[[], None],
     ) -> None:
         self.lock_timeout_ms: int | None = None
+        self.acquisitions = Acquisitions()
         self.errors: deque[KafkaError] = deque()
         """Errors for the application."""
         self._client = client
@@ -117,6 +119,7 @@ class ShareAnswers:
             max_decompressed_bytes=self._config.max_decompressed_bytes,
         )
         acquired = AcquiredRecords(partition, node_id, records, ranges, locked_until)
+        self.acquisitions.add(acquired, [(first, last) for first, last, _ in ranges])
         if partition in self._assigned:
             self._buffer.append(acquired)
         else:

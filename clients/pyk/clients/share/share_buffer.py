@@ -12,6 +12,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from pyk.clients.consumer.buffer.read_buffer import ReadBuffer
+from pyk.clients.share.acknowledgements import EXPIRED
 from pyk.clients.share.acquired_records import AcquiredRecords, Outgoing
 
 
@@ -63,8 +64,10 @@ class ShareBuffer(ReadBuffer):
         with self.lock:
             if acquired in self.queue and not acquired.has_more:
                 self.queue.remove(acquired)
-        self.expired += acquired.expired
-        acquired.expired = 0
+        expired, acquired.expired = acquired.expired, []
+        for first, last in expired:
+            self.expired += last - first + 1
+            self.outbox.append((acquired, first, last, EXPIRED))
 
     def put_back(self, acquired: AcquiredRecords) -> None:
         """Hand out next what is left of something."""

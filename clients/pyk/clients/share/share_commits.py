@@ -57,6 +57,7 @@ class ShareCommits:
     def _settled(
         self, ticket: CommitTicket, pending: PendingAcknowledgements, outcome: Outcome
     ) -> None:
+        self._fetcher.answers.acquisitions.end(pending.acquired, pending.acknowledgements)
         if outcome.error is None and pending.acknowledgements.has_renewals:
             self._fetcher.renewed(pending)
         if ticket.is_silent:

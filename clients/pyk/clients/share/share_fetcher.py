@@ -17,7 +17,7 @@ from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, ShareSessionNotFoundError
 from pyk.clients.share.acknowledge_type import AcknowledgeType
-from pyk.clients.share.acknowledgements import RENEW, Acknowledgements
+from pyk.clients.share.acknowledgements import EXPIRED, RENEW, Acknowledgements
 from pyk.clients.share.acquired_records import AcquiredRecords
 from pyk.clients.share.commit_ticket import (
     CommitTicket,
@@ -84,6 +84,7 @@ class ShareFetcher:
         """Drop all that is assigned and buffered: the group has given up this member."""
         for acquired in self._buffer.remove(lambda _: True):
             acquired.is_lost = True
+        self.answers.acquisitions.clear()
         self.assign(frozenset())
 
     def give_back(self, unwanted: Iterable[AcquiredRecords]) -> None:
@@ -155,6 +156,9 @@ class ShareFetcher:
         gathered: dict[tuple[AcquiredRecords, bool], Acknowledgements] = {}
         while outbox:
             acquired, first, last, kind = outbox.popleft()
+            if kind == EXPIRED:
+                self.answers.acquisitions.end(acquired, [(first, last, kind)])
+                continue
             some = gathered.setdefault((acquired, kind == RENEW), Acknowledgements())
             some.add(first, last, kind)
         sent = [

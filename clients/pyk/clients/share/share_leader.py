@@ -167,6 +167,7 @@ class ShareLeader:
 
     async def _send_due(self, now: float) -> bool:
         """Send one request if there is one to send, and take its response."""
+        self._refuse_overtaken()
         wish = self._owner.wish(self) if self.partitions else None
         if self._pending and not self._session.is_open and not self.partitions:
             self._settle_all(self._no_session())
@@ -186,6 +187,17 @@ class ShareLeader:
         if not self._pending:
             self._settled.set()
         return True
+
+    def _refuse_overtaken(self) -> None:
+        """Settle what cannot be sent: the leader has delivered the records again since."""
+        overtaken = [one for one in self._pending if one.acquired.is_overtaken]
+        if not overtaken:
+            return
+        self._pending = [one for one in self._pending if not one.acquired.is_overtaken]
+        for one in overtaken:
+            one.settle(self._delivered_again(one.partition))
+        if not self._pending:
+            self._settled.set()
 
     def _can_ride(self, due: Collection[PendingAcknowledgements]) -> bool:
         """Return whether acknowledgements may go with a fetch.
@@ -418,6 +430,14 @@ class ShareLeader:
             definite=False,
         )
 
+    def _delivered_again(self, partition: TopicIdPartition) -> InvalidRecordStateError:
+        return InvalidRecordStateError(
+            f"node {self.node_id} has lost the locks of these records, and delivered them again to "
+            "this member",
+            topic=partition.topic,
+            partition=partition.number,
+        )
+
     def _no_session(self) -> ShareSessionNotFoundError:
         return ShareSessionNotFoundError(
             f"node {self.node_id} has lost the share session, and leads nothing any more that this "
@@ -440,6 +460,7 @@ class ShareLeader:
         if not self._session.may_exist or not self._idle.is_set():
             self._settle_all(self._no_session())
             return
+        self._refuse_overtaken()
         due, self._pending = self._pending, []
         self._is_ending = True
         request = self._session.acknowledge(_by_partition(due), ends=True)

@@ -84,7 +84,7 @@ def test_nothing_is_handed_out_after_its_lock() -> None:
     assert acquired.next_part(2, LOCKED_UNTIL - 1) is not None
 
     assert acquired.next_part(2, LOCKED_UNTIL) is None
-    assert acquired.expired == 4
+    assert acquired.expired == [(2, 4), (6, 6)]
 
 
 def test_a_part_that_comes_back_is_handed_out_next() -> None:
