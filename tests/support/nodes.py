@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -53,6 +53,7 @@ class Node:
         *,
         random: Random | None = None,
         shard_kinds: Iterable[ShardKind] = SHARD_KINDS,
+        data_paths: Sequence[str] = (DATA,),
         **config: Any,
     ) -> None:
         """``random`` makes the ids of topics: a node that lives on needs the one it had."""
@@ -78,7 +79,7 @@ class Node:
             network=MemoryNetwork(),
             filesystem=filesystem,
         )
-        self.broker = Broker(layers, DATA, environment, shard_kinds=shard_kinds)
+        self.broker = Broker(layers, data_paths, environment, shard_kinds=shard_kinds)
 
     @property
     def image(self) -> MetadataImage:

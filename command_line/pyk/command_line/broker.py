@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import click
@@ -19,6 +19,7 @@ from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem import OsFileSystem
 
 HOST, PORT = "127.0.0.1", 9092
+LOG_DIRS = frozenset(("log.dirs", "log.dir"))
 
 
 @click.command()
@@ -35,7 +36,14 @@ HOST, PORT = "127.0.0.1", 9092
     metavar="HOST[:PORT]",
     help="The address that clients connect to; by default the one at which they reach the broker.",
 )
-@click.option("--data-dir", help="The folder for all data; without it, data end with the broker.")
+@click.option(
+    "--data-dir",
+    "data_dirs",
+    multiple=True,
+    metavar="DIR",
+    help="The folder for all data; without it, data end with the broker. With several, repeated or "
+    "separated by commas, logs are spread over them.",
+)
 @click.option(
     "--config",
     "configs",
@@ -77,7 +85,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
     host: str | None,
     port: int | None,
     advertise: str | None,
-    data_dir: str | None,
+    data_dirs: tuple[str, ...],
     configs: tuple[str, ...],
     tls: bool,
     users: tuple[str, ...],
@@ -92,12 +100,13 @@ def broker(  # noqa: PLR0917 - click passes them by name
     config = dict(map(_parse_config, configs))
     if "listeners" not in config:
         host, port = host or HOST, PORT if port is None else port
-    filesystem = OsFileSystem(is_durable=data_dir is not None)
-    with _folder(data_dir) as folder:
+    has_data = bool(data_dirs) or not LOG_DIRS.isdisjoint(config)
+    filesystem = OsFileSystem(is_durable=has_data)
+    with _folders(data_dirs, config) as folders:
         try:
             cluster = AsyncCluster(
                 brokers,
-                data_dir=folder,
+                data_dir=folders,
                 config=config,
                 host=host,
                 port=port,
@@ -118,15 +127,16 @@ def broker(  # noqa: PLR0917 - click passes them by name
 
 
 @contextmanager
-def _folder(data_dir: str | None) -> Iterator[str]:
-    """Return the folder for the data: a temporary one if none is given."""
-    if data_dir is not None:
-        yield data_dir
+def _folders(data_dirs: tuple[str, ...], config: Mapping[str, str]) -> Iterator[list[str] | None]:
+    """Return the folders for the data: a temporary one if none is given or configured."""
+    folders = [each for text in data_dirs for each in text.split(",") if each]
+    if folders or not LOG_DIRS.isdisjoint(config):
+        yield folders or None
         return
     with hidden_modules("bz2", "lzma"):
         import tempfile
     with tempfile.TemporaryDirectory(prefix="pyk-broker-") as folder:
-        yield folder
+        yield [folder]
 
 
 def _parse_config(text: str) -> tuple[str, str]:

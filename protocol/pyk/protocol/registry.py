@@ -96,6 +96,7 @@ _MODULES = {
     "transaction_index": ("AbortedTxn",),
     "metadata_records": (
         "RegisterBrokerRecord",
+        "BrokerRegistrationChangeRecord",
         "UnregisterBrokerRecord",
         "TopicRecord",
         "PartitionRecord",
@@ -108,7 +109,6 @@ _MODULES = {
     "metadata_change_records": (
         "FenceBrokerRecord",
         "UnfenceBrokerRecord",
-        "BrokerRegistrationChangeRecord",
         "NoOpRecord",
         "RegisterControllerRecord",
         "UnregisterControllerRecord",

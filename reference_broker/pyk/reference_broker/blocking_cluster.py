@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine, Iterable, Mapping
-from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -14,7 +13,7 @@ from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
 
-from .cluster import OPEN_IT, AsyncCluster, whereabouts
+from .cluster import OPEN_IT, AsyncCluster, DataDir, whereabouts
 from .fault_injector import ReceivedRequest
 from .faults import FaultRules
 
@@ -41,7 +40,8 @@ class Cluster:
         self,
         brokers: int = 1,
         *,
-        data_dir: str | PathLike[str] | None = None,
+        data_dir: DataDir | None = None,
+        log_dirs: int = 1,
         config: Mapping[str, object] | None = None,
         host: str | None = None,
         port: int | None = None,
@@ -55,6 +55,7 @@ class Cluster:
         self._cluster = AsyncCluster(
             brokers,
             data_dir=data_dir,
+            log_dirs=log_dirs,
             config=config,
             host=host,
             port=port,
@@ -103,6 +104,10 @@ class Cluster:
     def faults(self) -> FaultRules:
         """Rules that make requests go wrong."""
         return self._cluster.faults
+
+    def log_dirs(self, node: int = 0) -> tuple[str, ...]:
+        """Return the directories that a node has its logs in: ``disk.fail(path)`` breaks one."""
+        return self._cluster.log_dirs(node)
 
     def __repr__(self) -> str:
         return f"<Cluster {whereabouts(self._cluster)}>"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from .controller_channel import LocalControllerChannel
 from .coordinator.shard_kind import BrokerEnvironment, ShardKind
 from .coordinator.shards import Shards
 from .deferred import Deferred
+from .directory_reports import DirectoryReports
 from .disk import disk_for
 from .errors import ApiError
 from .handlers.dispatcher import Dispatcher
@@ -54,6 +55,7 @@ from .replicas import Replicas
 from .services import BrokerServices
 from .shard_kinds import SHARD_KINDS
 from .storage import LogManager, StorageError
+from .storage.log_directory import LogDirectory
 from .tcp_channels import TcpChannels
 from .waiting_requests import WaitingRequests
 
@@ -81,8 +83,8 @@ class Environment:
 class Broker:
     """One node. Belongs to the event loop it is started on.
 
-    ``wrap_handler`` puts a request handler around the broker's own. ``shard_kinds`` says which
-    internal topics there are.
+    Its logs are in the directories ``data_paths``. ``wrap_handler`` puts a request handler around
+    the broker's own. ``shard_kinds`` says which internal topics there are.
     """
 
     services: BrokerServices
@@ -91,7 +93,7 @@ class Broker:
     def __init__(
         self,
         layers: BrokerConfigLayers,
-        data_path: str,
+        data_paths: Sequence[str],
         environment: Environment,
         wrap_handler: Callable[[Dispatcher, BrokerServices], RequestHandler] = lambda inner, _: (
             inner
@@ -101,9 +103,9 @@ class Broker:
         self.image = MetadataImage()
         """The cluster as clients see it."""
         self.configs = BrokerConfigs(layers, self.image)
-        self.configs.set_static(broker_id=self.node_id, log_dirs=(data_path,))
+        self.configs.set_static(broker_id=self.node_id, log_dirs=tuple(data_paths))
         self._environment = environment
-        self._data_path = data_path
+        self._data_paths = tuple(data_paths)
         self._wrap_handler = wrap_handler
         self._disk = disk_for(environment.filesystem)
         self._timers = TimerDriver(environment.clock)
@@ -235,10 +237,12 @@ class Broker:
     # -- the steps of a start --------------------------------------------------------------------
 
     def _open_logs(self) -> LogManager:
+        config = self.configs.broker
         return LogManager.open(
             self._environment.filesystem,
-            self._data_path,
-            self.configs.broker,
+            config.metadata_log_dir or self._data_paths[0],
+            config,
+            log_dirs=self._data_paths,
             clock=self._environment.clock,
             random=self._environment.random,
             disk=self._disk,
@@ -246,12 +250,14 @@ class Broker:
 
     async def _load(self) -> None:
         logs, configs, timers = self._logs, self.configs, self._timers.queue
+        self._directory_reports = DirectoryReports(self.node_id, timers, self.moment)
         replicas = Replicas(
             self.node_id,
             logs,
             configs,
             self.image,
-            lambda partition: self._waiting.moved.add(partition.topic_partition),
+            on_moved=lambda partition: self._waiting.moved.add(partition.topic_partition),
+            on_located=self._directory_reports.located,
         )
         configs.when_changed(self._configs_changed)
         configs.when_changed(lambda _: replicas.update_config())
@@ -280,6 +286,8 @@ class Broker:
         if not logs.was_shut_down_cleanly:
             await begin_leader_epochs(self.controller, self.node_id)
         self.services = self._new_services(replicas)
+        loop = asyncio.get_running_loop()
+        logs.when_failed(lambda *failed: loop.call_soon_threadsafe(self._directory_failed, *failed))
         logs.set_strays_aside(self._is_known)
         for _ in self.follower.follow_all(is_clean=logs.was_shut_down_cleanly):
             await asyncio.sleep(0)
@@ -289,6 +297,11 @@ class Broker:
 
         interval_ms = self.configs.broker.delegation_token_expiry_check_interval_ms
         return TokenExpiry(self.controller, self._timers.queue, self.moment, interval_ms)
+
+    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
+        """Go on without a directory whose disk has failed (KIP-112)."""
+        self.follower.went_offline(self._logs.take_offline(directory, error))
+        self._directory_reports.failed(directory.directory_id)
 
     def _new_services(self, replicas: Replicas) -> BrokerServices:
         return BrokerServices(
@@ -425,15 +438,17 @@ class Broker:
         )
 
     async def _register(self, endpoints: Iterable[Endpoint]) -> None:
-        self.services.producer_ids.broker_epoch = await register(
+        broker_epoch = await register(
             self.services.controller,
             cluster_id=self._logs.cluster_id,
             node_id=self.node_id,
             incarnation_id=self._new_uuid(),
             endpoints=endpoints,
             rack=self.configs.broker.broker_rack,
-            log_dirs=[self._logs.data_directory.id],
+            log_dirs=self._logs.homes.directory_ids,
         )
+        self.services.producer_ids.broker_epoch = broker_epoch
+        self._directory_reports.begin(self.services.controller, broker_epoch)
 
     def _configs_changed(self, config: BrokerConfig) -> None:
         self._logs.config = config

@@ -21,6 +21,7 @@ from .address import WILDCARDS, format_address
 from .broker import Broker
 from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
+from .data_folders import METADATA_LOG_DIR, data_folders
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (
@@ -66,11 +67,12 @@ QUICK_START_CONFIG = {
 
 
 _SET_BY_ARGUMENTS = {
-    "log.dirs": "data_dir= (--data-dir)",
-    "log.dir": "data_dir= (--data-dir)",
     "node.id": "the cluster: node 0 is the first",
     "broker.id": "the cluster: node 0 is the first",
 }
+
+DataDir = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""A folder, or several: each node then has a log directory in each of them."""
 
 MOST_SECONDS_APART = 1.0
 """A clock and a loop that belong together differ by roundings, and a pause of the process."""
@@ -83,9 +85,11 @@ class AsyncCluster:
     """A cluster on the running event loop, on free loopback ports.
 
     Without ``data_dir`` all data is in memory, and outlives stopping and killing nodes, but not the
-    cluster. ``config`` takes Kafka's broker and topic configuration names. ``advertise``, a host or
-    ``host:port``, is where clients are told to connect; by default that is where the broker
-    listens, and with ``host="0.0.0.0"`` the address at which each client reached it.
+    cluster. With several folders, or with ``log_dirs``, a node spreads its logs over as many
+    directories (:meth:`log_dirs`). ``config`` takes Kafka's broker and topic configuration names.
+    ``advertise``, a host or ``host:port``, is where clients are told to connect; by default that is
+    where the broker listens, and with ``host="0.0.0.0"`` the address at which each client reached
+    it.
 
     A broker has one listener, ``PLAINTEXT``, on ``host`` (127.0.0.1) and ``port`` (a free one),
     unless ``config`` has ``listeners``. There port 0 is a free one, too, which a node keeps when it
@@ -103,7 +107,8 @@ class AsyncCluster:
         self,
         brokers: int = 1,
         *,
-        data_dir: str | PathLike[str] | None = None,
+        data_dir: DataDir | None = None,
+        log_dirs: int = 1,
         config: Mapping[str, object] | None = None,
         host: str | None = None,
         port: int | None = None,
@@ -120,7 +125,10 @@ class AsyncCluster:
             raise ValueError(
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
-        is_in_memory = data_dir is None or current_host() is not None
+        given = _quick_start(config or {})
+        self._folders = data_folders(_paths_of(data_dir), log_dirs, given)
+        has_folder = data_dir is not None or bool(self._folders.log_dirs)
+        is_in_memory = not has_folder or current_host() is not None
         self._has_own_disk = filesystem is None and is_in_memory
         environment = environment_of(clock, network, filesystem, random, in_memory=is_in_memory)
         self._environment = environment
@@ -128,9 +136,8 @@ class AsyncCluster:
         self._skewed_seconds = 0.0
         self._users = checked_users(sasl)
         self._certificates = Certificates() if checked_tls(tls) else None
-        given = self._restricted(_quick_start(config or {}), super_users)
+        given = self._restricted(given, super_users)
         self._config = self._secured(given, host, port, advertise, environment.random)
-        self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
         self._client_folder: ClientFolder | None = None
         self._brokers: dict[int, Broker] = {}
@@ -271,10 +278,13 @@ class AsyncCluster:
         """Start a node, on the port it had before."""
         if node in self._brokers:
             raise RuntimeError(f"node {node} is already running")
-        layers = BrokerConfigLayers.of({**self._config, "node.id": str(node)})
+        config = {**self._config, "node.id": str(node)}
+        if METADATA_LOG_DIR in config:
+            configured = config[METADATA_LOG_DIR]
+            config[METADATA_LOG_DIR] = self._folders.metadata_log_dir(node, configured)
         broker = Broker(
-            layers,
-            f"{self._data_dir}/node{node}",
+            BrokerConfigLayers.of(config),
+            self.log_dirs(node),
             self._environment,
             partial(self._with_faults, node),
         )
@@ -282,6 +292,10 @@ class AsyncCluster:
         assert broker.listeners is not None
         self._listeners[node] = broker.listeners
         self._brokers[node] = broker
+
+    def log_dirs(self, node: int = 0) -> tuple[str, ...]:
+        """Return the directories that a node has its logs in: ``disk.fail(path)`` breaks one."""
+        return self._folders.of_node(node)
 
     def _with_faults(self, node: int, inner: Dispatcher, services: BrokerServices) -> FaultInjector:
         injector = FaultInjector(inner, services, self.faults, self._request_log)
@@ -457,6 +471,13 @@ class AsyncCluster:
 def whereabouts(cluster: AsyncCluster) -> str:
     is_open = all(endpoint.port for node in cluster._listeners for endpoint in node.bound)
     return f"at {cluster.bootstrap}" if is_open else "not open"
+
+
+def _paths_of(data_dir: DataDir | None) -> list[str] | None:
+    if data_dir is None:
+        return None
+    several = [data_dir] if isinstance(data_dir, str | PathLike) else data_dir
+    return [fspath(each) for each in several]
 
 
 def _quick_start(config: Mapping[str, object]) -> dict[str, object]:

@@ -152,7 +152,9 @@ def _quorum(partition: Partition, node_id: int, directory_id: UUID) -> Quorum:
 
 
 async def _open_metadata_log(logs: LogManager, config: BrokerConfig) -> Log:
-    opened = logs.get_or_create(METADATA_PARTITION, metadata_log_config(config), METADATA_TOPIC_ID)
+    opened = logs.open_metadata_log(
+        METADATA_PARTITION, metadata_log_config(config), METADATA_TOPIC_ID
+    )
     # What the last run left may not be on the disk yet: flush it before building on it.
     flushed: Deferred[None] = Deferred()
     opened.flusher.flush_all(lambda: flushed.complete(None))

@@ -98,6 +98,7 @@ class MetadataFollower:
         """
         self._is_loading = False
         self._configs.update()
+        self._replicas.expect_logs()
         for topic in tuple(self._image.topics.values()):
             names = [TopicPartition(topic.name, number) for number in topic.partitions]
             if is_clean and topic.name not in self._shards.kinds:
@@ -171,16 +172,31 @@ class MetadataFollower:
 
     def _follow(self, name: TopicPartition) -> None:
         held = self._replicas.find(name)
+        was_led = held is not None and held.is_leader
         try:
             if not self._replicas.follow(name, lambda: self._name_freed(name)):
                 self._waiting_for_names.add(name)
         finally:
             now_held = self._replicas.find(name)
-            if name.topic in self._shards.kinds and now_held is not held:
-                self._shards.unload(name)
-                if now_held is not None:
+            if name.topic in self._shards.kinds:
+                if now_held is not None and now_held is not held:
                     now_held.add_marker_listener(partial(self._transaction_ended, name))
-                    self._steps.carry_out(f"loading {name}", lambda: self._load_shard(now_held))
+                is_led = now_held is not None and now_held.is_leader
+                if now_held is not held or is_led != was_led:
+                    self._follow_shard(name, now_held)
+
+    def _follow_shard(self, name: TopicPartition, held: Partition | None) -> None:
+        """Load the shard over a partition that this broker leads now, or end it."""
+        self._shards.unload(name)
+        if held is not None:
+            self._steps.carry_out(f"loading {name}", lambda: self._load_shard(held))
+
+    def went_offline(self, names: Iterable[TopicPartition]) -> None:
+        """Serve these partitions no more: their log directory has failed."""
+        lost = list(names)
+        self._replicas.go_offline(lost)
+        for name in lost:
+            self._shards.unload(name)
 
     def _transaction_ended(self, name: TopicPartition, marker: TransactionMarker, _: int) -> None:
         self._shards.transaction_ended(name, marker.producer_id, is_commit=marker.is_commit)

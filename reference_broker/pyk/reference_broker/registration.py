@@ -32,7 +32,8 @@ async def register(
 ) -> int:
     """Tell the controller where clients reach this broker; return the broker's new epoch.
 
-    Raises ``StorageError`` if the controller could not write that down.
+    ``log_dirs`` are the ids of the log directories that can be used. Raises ``StorageError`` if the
+    controller could not write that down.
     """
     request = BrokerRegistrationRequest(
         broker_id=node_id,

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.topics import TopicPartition
 
 from .broker_configs import BrokerConfigs
-from .controller.image import MetadataImage
+from .controller.image import MetadataImage, PartitionImage
+from .controller.log_dirs import NO_DIRECTORY, UNASSIGNED_DIRECTORY, is_online_directory
 from .errors import ApiError
 from .partition import Partition
 from .storage import LogManager
+
+OPEN_DIRECTORIES = (NO_DIRECTORY, UNASSIGNED_DIRECTORY)
 
 
 class Replicas:
     """All partitions that have a replica here.
 
-    ``on_moved`` is called with each partition that changes.
+    ``on_moved`` is called with each partition that changes, ``on_located`` with each one that is in
+    another log directory than the image says: its topic's id, its number, the directory's id.
     """
 
     def __init__(
@@ -26,25 +31,25 @@ class Replicas:
         logs: LogManager,
         configs: BrokerConfigs,
         image: MetadataImage,
+        *,
         on_moved: Callable[[Partition], None],
+        on_located: Callable[[UUID, int, UUID], None] = lambda topic_id, number, directory_id: None,
     ) -> None:
         self._node_id = node_id
         self._logs = logs
         self._configs = configs
         self._image = image
         self._on_moved = on_moved
+        self._on_located = on_located
+        self._must_have_logs: set[TopicPartition] = set()
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
 
     @property
-    def log_dir(self) -> str:
-        """The directory that the logs are in."""
-        return self._logs.path
-
-    def volume_bytes(self) -> tuple[int, int] | None:
-        """Return how large the volume of that directory is, and what of it is usable."""
-        return self._logs.data_directory.filesystem.volume_bytes(self._logs.path)
+    def logs(self) -> LogManager:
+        """The logs of the partitions, and the directories that they are in."""
+        return self._logs
 
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it does not hold it."""
@@ -88,8 +93,40 @@ class Replicas:
         """
         self._offline.add((name.topic, name.partition))
         is_done = self._follow(name, when_free)
-        self._offline.discard((name.topic, name.partition))
+        if not self.is_offline(name):
+            self._offline.discard((name.topic, name.partition))
         return is_done
+
+    def is_offline(self, name: TopicPartition) -> bool:
+        """Return whether the log of a partition is in a directory that cannot be used.
+
+        An empty log must not take its place: the directory may come back.
+        """
+        image = self._image.partition(name)
+        if image is None or self._logs.homes.of(name) is not None:
+            return False
+        if self._logs.homes.is_lost(name) or name in self._must_have_logs:
+            return True
+        directory = image.directory_of(self._node_id)
+        return not is_online_directory(directory, self._logs.homes.directory_ids)
+
+    def expect_logs(self) -> None:
+        """Treat partitions without a log as offline from now on, while a directory is offline.
+
+        Those that the image has now are not new: their logs may be in that directory.
+        """
+        if self._logs.failures:
+            self._must_have_logs = {
+                TopicPartition(topic.name, number)
+                for topic in self._image.topics.values()
+                for number in topic.partitions
+            }
+
+    def go_offline(self, names: Iterable[TopicPartition]) -> None:
+        """Answer KAFKA_STORAGE_ERROR for these from now on: their log directory has failed."""
+        for name in names:
+            self._offline.add((name.topic, name.partition))
+            self._unopened.pop((name.topic, name.partition), None)
 
     def _follow(self, name: TopicPartition, when_free: Callable[[], None]) -> bool:
         self._unopened.pop(name, None)
@@ -103,6 +140,8 @@ class Replicas:
         if topic is None or image is None or not is_here:
             self._logs.delete(name)
             return True
+        if self.is_offline(name):
+            return True
         if held is None:
             if not self._logs.free_name(name, topic.topic_id, when_free):
                 return False
@@ -112,12 +151,27 @@ class Replicas:
             held = Partition(name, topic.topic_id, self._node_id, opened)
             held.add_listener(self._on_moved)
             self._partitions[name.topic, name.partition] = held
-        held.become_leader(image.leader_epoch, image.replicas, image.isr)
+        if image.leader == self._node_id:
+            held.become_leader(image.leader_epoch, image.replicas, image.isr)
+        else:
+            held.resign(image.leader, image.leader_epoch)
+        self._locate(name, topic.topic_id, image)
         return True
+
+    def _locate(self, name: TopicPartition, topic_id: UUID, image: PartitionImage) -> None:
+        """Tell where a log is, if the image says otherwise.
+
+        It may leave open where, as long as there is only one directory.
+        """
+        known, home = image.directory_of(self._node_id), self._logs.homes.of(name)
+        is_certain = len(self._logs.log_dirs) == 1 and known in OPEN_DIRECTORIES
+        if home is not None and home.directory_id != known and not is_certain:
+            self._on_located(topic_id, name.partition, home.directory_id)
 
     def retire(self, name: TopicPartition) -> None:
         """Stop serving a partition; its log stays until ``follow`` deletes it."""
         self._unopened.pop(name, None)
+        self._must_have_logs.discard(name)
         self._logs.mark_deleted(name)
         partition = self._partitions.pop((name.topic, name.partition), None)
         if partition is not None:

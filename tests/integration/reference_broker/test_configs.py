@@ -108,7 +108,7 @@ async def test_a_configuration_without_effect_is_logged_once(
     ]
 
 
-@pytest.mark.parametrize("name", ["log.dirs", "node.id", "broker.id"])
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
 def test_a_configuration_that_an_argument_sets_is_refused(name: str) -> None:
     with pytest.raises(InvalidConfigError, match=f"{name} is set by "):
         AsyncCluster(config={name: "7"})

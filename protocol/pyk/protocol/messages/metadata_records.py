@@ -63,6 +63,22 @@ class RegisterBrokerRecord(Message):
     """Directories that take no new partitions."""
 
 
+@metadata_record(17, versions="0-3", flexible="0+")
+class BrokerRegistrationChangeRecord(Message):
+    """Part of a broker's registration has changed; what is not set stays as it was."""
+
+    broker_id: int = int32()
+    broker_epoch: int = int64()
+    fenced: int = int8(tag=0)
+    """-1 no longer, 0 unchanged, 1 now."""
+    in_controlled_shutdown: int = int8(versions="1+", tag=1)
+    """0 unchanged, 1 now."""
+    log_dirs: list[UUID] = array(uuid, versions="2+", tag=2)
+    cordoned_log_dirs: list[UUID] | None = array(
+        uuid, versions="3+", nullable="3+", tag=3, default=None
+    )
+
+
 @metadata_record(1, versions="0", flexible="0+")
 class UnregisterBrokerRecord(Message):
     """A broker has been removed from the cluster for good."""

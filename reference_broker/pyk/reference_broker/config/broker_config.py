@@ -64,7 +64,10 @@ class BrokerConfig(MetadataLogConfig):
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         doc="The protocol between brokers if inter.broker.listener.name is not set.",
     )
-    log_dirs: tuple[str, ...] | None = optional_strings(doc="The data directory.")
+    log_dirs: tuple[str, ...] | None = optional_strings(doc="The data directories.")
+    metadata_log_dir: str | None = string(
+        None, doc="The directory of the metadata log, by default the first data directory."
+    )
 
     # The network
 

@@ -23,6 +23,7 @@ from pyk.protocol.schema import Message
 from .feature_updates import min_insync_replicas_record
 from .features import FEATURES
 from .image import MetadataImage
+from .leader_changes import leader_changes
 from .metadata_versions import DIRECTORY_ASSIGNMENT
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def register_broker(
         records.append(min_insync_replicas_record(min_insync_replicas))
     epoch = image.record_count + len(records)  # the offset of the registration
     has_directories = image.metadata_version >= DIRECTORY_ASSIGNMENT
-    records.append(_registration(request, epoch, request.log_dirs if has_directories else []))
+    log_dirs = sorted(request.log_dirs) if has_directories else []
+    records.append(_registration(request, epoch, log_dirs))
+    records += leader_changes(image, request.broker_id, log_dirs)
     return BrokerRegistrationResponse(broker_epoch=epoch), records
 
 

@@ -16,6 +16,7 @@ from pyk.protocol.messages.access_records import (
 )
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
@@ -35,6 +36,7 @@ from pyk.runtime import slotted
 
 from .client_quotas import ClientQuotasImage
 from .features import KRAFT_VERSION, METADATA_VERSION
+from .log_dirs import UNASSIGNED_DIRECTORY, is_online_directory
 from .metadata_versions import HIGHEST
 from .names import unified_name
 
@@ -43,8 +45,8 @@ BROKER_RESOURCE = 4
 BROKER_LOGGER_RESOURCE = 8
 CLIENT_METRICS_RESOURCE = 16
 GROUP_RESOURCE = 32
+NO_LEADER = -1
 UNCHANGED_LEADER = -2
-NO_DIRECTORY = UUID(int=0)
 
 
 @slotted.frozen(kw_only=True)
@@ -57,7 +59,22 @@ class PartitionImage:
     leader_epoch: int
     partition_epoch: int
     directories: tuple[UUID, ...] = ()
-    """The log directory of each replica; none where the log does not say."""
+    """The log directory of each replica, in the order of ``replicas``; none where the log does not
+    say."""
+
+    def directory_of(self, node_id: int) -> UUID:
+        """Return the log directory of the replica of a broker."""
+        if node_id not in self.replicas or not self.directories:
+            return UNASSIGNED_DIRECTORY
+        return self.directories[self.replicas.index(node_id)]
+
+    def is_on_failed_directory(self, node_id: int, brokers: Mapping[int, BrokerImage]) -> bool:
+        """Return whether the log directory of the replica of a broker has failed."""
+        broker = brokers.get(node_id)
+        if broker is None:
+            return False
+        directory = self.directory_of(node_id)
+        return not is_online_directory(directory, broker.registration.log_dirs)
 
 
 @slotted.define(kw_only=True)
@@ -247,6 +264,13 @@ class MetadataImage:
         )
         return []
 
+    def _broker_registration_change(self, record: BrokerRegistrationChangeRecord) -> list[Change]:
+        known = self.brokers[record.broker_id]
+        if record.log_dirs:
+            registration = slotted.evolve(known.registration, log_dirs=list(record.log_dirs))
+            self.brokers[record.broker_id] = slotted.evolve(known, registration=registration)
+        return []
+
     def _unregister_broker(self, record: UnregisterBrokerRecord) -> list[Change]:
         self.brokers.pop(record.broker_id, None)
         return []
@@ -325,6 +349,7 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     RemoveTopicRecord: MetadataImage._remove_topic,
     ConfigRecord: MetadataImage._config,
     RegisterBrokerRecord: MetadataImage._register_broker,
+    BrokerRegistrationChangeRecord: MetadataImage._broker_registration_change,
     UnregisterBrokerRecord: MetadataImage._unregister_broker,
     ProducerIdsRecord: MetadataImage._producer_ids,
     FeatureLevelRecord: MetadataImage._feature_level,

@@ -33,6 +33,13 @@ def register_broker_version(level: int) -> int:
     return 2 if level >= MIGRATION else 1
 
 
+def registration_change_version(level: int) -> int:
+    """Return the version of BrokerRegistrationChangeRecord."""
+    if level >= CORDONED_DIRECTORIES:
+        return 3
+    return 2 if level >= DIRECTORY_ASSIGNMENT else 1
+
+
 def partition_version(level: int) -> int:
     """Return the version of PartitionRecord and PartitionChangeRecord."""
     if level >= ELIGIBLE_LEADER_REPLICAS:

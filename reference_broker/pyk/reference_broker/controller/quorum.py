@@ -10,7 +10,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.listeners import Endpoint
 from pyk.runtime import slotted
 
-from .image import NO_DIRECTORY
+from .log_dirs import NO_DIRECTORY
 from .names import CLUSTER_METADATA_TOPIC
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pyk.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -16,10 +17,15 @@ from pyk.runtime import slotted
 
 from .control_records import decode_control, encode_control, is_control
 from .features import METADATA_VERSION
-from .metadata_versions import partition_version, register_broker_version
+from .metadata_versions import (
+    partition_version,
+    register_broker_version,
+    registration_change_version,
+)
 
 _VERSIONS = {
     RegisterBrokerRecord: register_broker_version,
+    BrokerRegistrationChangeRecord: registration_change_version,
     PartitionRecord: partition_version,
     PartitionChangeRecord: partition_version,
 }

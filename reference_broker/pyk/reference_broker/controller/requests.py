@@ -190,6 +190,18 @@ def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     return register_broker(shard.image, shard.defaults.min_insync_replicas, request)
 
 
+def _heartbeat(shard: ControllerShard, request: Any) -> Decided:
+    from .directory_requests import heartbeat
+
+    return heartbeat(shard.image, request)
+
+
+def _assign_replicas(shard: ControllerShard, request: Any) -> Decided:
+    from .directory_requests import assign_replicas
+
+    return assign_replicas(shard.image, request)
+
+
 def _allocate_producer_ids(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import allocate_producer_ids
 
@@ -214,6 +226,8 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.BROKER_REGISTRATION: _register_broker,
+    ApiKey.BROKER_HEARTBEAT: _heartbeat,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS: _assign_replicas,
     ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
 }
 

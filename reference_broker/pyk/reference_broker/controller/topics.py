@@ -18,7 +18,8 @@ from pyk.reference_broker.config import InvalidConfigError, check_topic_configs
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .image import NO_DIRECTORY, TOPIC_RESOURCE, MetadataImage, TopicImage
+from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
+from .log_dirs import default_directory
 from .metadata_versions import DIRECTORY_ASSIGNMENT
 from .names import CLUSTER_METADATA_TOPIC, check_topic_name, unified_name
 
@@ -219,8 +220,7 @@ class Topics:
 
     def _directory_of(self, node_id: int) -> UUID:
         """Return the directory where a broker puts a new partition, if it has only one."""
-        found = self._image.brokers[node_id].registration.log_dirs
-        return found[0] if len(found) == 1 else NO_DIRECTORY
+        return default_directory(self._image.brokers[node_id].registration.log_dirs)
 
     # -- adding partitions -----------------------------------------------------------------------
 

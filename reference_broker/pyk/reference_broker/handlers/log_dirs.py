@@ -1,4 +1,4 @@
-"""DescribeLogDirs and AlterReplicaLogDirs: this broker has one directory for its logs."""
+"""DescribeLogDirs and AlterReplicaLogDirs: the directories that logs are in (KIP-113)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ from pyk.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.replicas import Replicas
 
 from .context import RequestContext
+
+Sizes = dict[str, list[DescribeLogDirsPartition]]
+"""The partitions of each topic."""
 
 
 class LogDirServices(Protocol):
@@ -38,32 +42,33 @@ class LogDirServices(Protocol):
 def describe_log_dirs(
     services: LogDirServices, request: DescribeLogDirsRequest, context: RequestContext
 ) -> DescribeLogDirsResponse:
-    """Return the directory with the sizes of the partitions in it that are asked about."""
-    directory = DescribeLogDirsResult(log_dir=services.replicas.log_dir)
-    try:
-        volume = services.replicas.volume_bytes()
-    except OSError:
-        directory.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-        return DescribeLogDirsResponse(results=[directory])
-    if volume is not None:
-        directory.total_bytes, directory.usable_bytes = volume
-    directory.topics = _topics(services, request)
-    return DescribeLogDirsResponse(results=[directory])
-
-
-def _topics(
-    services: LogDirServices, request: DescribeLogDirsRequest
-) -> list[DescribeLogDirsTopic]:
-    topics = []
+    """Return each directory with the sizes of the partitions in it that are asked about."""
+    found: dict[str, Sizes] = {}
     for name, numbers in _asked(services, request):
-        partitions = [
-            DescribeLogDirsPartition(partition_index=number, partition_size=size)
-            for number in numbers
-            if (size := _size(services.replicas, name, number)) is not None
-        ]
-        if partitions:
-            topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
-    return topics
+        for number in numbers:
+            _add_partition(services.replicas, TopicPartition(name, number), found)
+    logs = services.replicas.logs
+    return DescribeLogDirsResponse(
+        results=[_directory(services.replicas, path, found.get(path, {})) for path in logs.log_dirs]
+    )
+
+
+def _directory(replicas: Replicas, path: str, sizes: Sizes) -> DescribeLogDirsResult:
+    described = DescribeLogDirsResult(log_dir=path)
+    directory = replicas.logs.homes.at(path)
+    try:
+        volume = None if directory is None else directory.volume_bytes()
+    except OSError:
+        directory = None
+    if directory is None:
+        described.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        return described
+    if volume is not None:
+        described.total_bytes, described.usable_bytes = volume
+    described.topics = [
+        DescribeLogDirsTopic(name=name, partitions=partitions) for name, partitions in sizes.items()
+    ]
+    return described
 
 
 def _asked(
@@ -77,21 +82,29 @@ def _asked(
         yield asked.topic, dict.fromkeys(asked.partitions)
 
 
-def _size(replicas: Replicas, topic: str, number: int) -> int | None:
-    """Return the bytes of a partition's segments, None if it is not here."""
+def _add_partition(replicas: Replicas, name: TopicPartition, found: dict[str, Sizes]) -> None:
+    """Add a partition to the directory that it is in; do nothing if it is not here."""
     try:
-        return replicas.get(topic, number).log.segments.size
+        log = replicas.get(name.topic, name.partition).log
     except ApiError:
-        return None
+        return
+    home = replicas.logs.homes.of(name)
+    if home is not None:
+        found.setdefault(home.path, {}).setdefault(name.topic, []).append(
+            DescribeLogDirsPartition(
+                partition_index=name.partition,
+                partition_size=log.segments.size,
+                offset_lag=max(log.high_watermark - log.log_end_offset, 0),
+            )
+        )
 
 
 def alter_replica_log_dirs(
     services: LogDirServices, request: AlterReplicaLogDirsRequest, context: RequestContext
 ) -> AlterReplicaLogDirsResponse:
-    """Leave partitions in the only directory there is; another one cannot be found."""
+    """Leave partitions in the directory that they are in; others cannot be found."""
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for directory in request.dirs:
-        is_known = directory.path == services.replicas.log_dir
         for topic in directory.topics:
             result = results.setdefault(
                 topic.name, AlterReplicaLogDirTopicResult(topic_name=topic.name)
@@ -99,18 +112,20 @@ def alter_replica_log_dirs(
             result.partitions += [
                 AlterReplicaLogDirPartitionResult(
                     partition_index=number,
-                    error_code=_move_error(services.replicas, topic.name, number)
-                    if is_known
-                    else ErrorCode.LOG_DIR_NOT_FOUND,
+                    error_code=_move_error(
+                        services.replicas, TopicPartition(topic.name, number), directory.path
+                    ),
                 )
                 for number in topic.partitions
             ]
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 
-def _move_error(replicas: Replicas, topic: str, number: int) -> ErrorCode:
+def _move_error(replicas: Replicas, name: TopicPartition, path: str) -> ErrorCode:
+    if path not in replicas.logs.log_dirs:
+        return ErrorCode.LOG_DIR_NOT_FOUND
     try:
-        replicas.get(topic, number)
+        replicas.get(name.topic, name.partition)
     except ApiError as error:
         return error.code
     return ErrorCode.NONE

@@ -180,9 +180,20 @@ def _topic(
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
+                offline_replicas=_offline_replicas(services, partition),
             )
         )
     return described
+
+
+def _offline_replicas(services: MetadataServices, partition: PartitionImage) -> list[int]:
+    """Return the replicas whose log directories have failed (KIP-112)."""
+    brokers = services.image.brokers
+    return [
+        node_id
+        for node_id in partition.replicas
+        if partition.is_on_failed_directory(node_id, brokers)
+    ]
 
 
 def _leader(
@@ -298,6 +309,7 @@ def _topic_partitions(
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
+                offline_replicas=_offline_replicas(services, partition),
                 eligible_leader_replicas=[],
                 last_known_elr=[],
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.topics import TOPIC_NAME, TopicPartition
-from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageError
 from pyk.reference_broker.storage.meta_properties import (
     MetaProperties,
     mark_clean_shutdown,
@@ -19,7 +19,7 @@ from pyk.reference_broker.storage.meta_properties import (
 )
 from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
 from pyk.runtime import slotted
-from pyk.runtime.filesystem.interface import FileSystem, Lock
+from pyk.runtime.filesystem.interface import DirectoryLockedError, FileSystem, Lock
 
 if TYPE_CHECKING:
     from random import Random
@@ -58,7 +58,8 @@ class DataDirectory:
         """Lock the directory for this node, and make it if it does not exist.
 
         ``cluster_id`` None takes that of the directory, or makes a new one. Raises ``StorageError``
-        if the directory is in use, cannot be used, or belongs to another node or cluster.
+        if the directory is in use or belongs to another node or cluster, ``FailedDirectoryError``
+        if it cannot be used.
         """
         try:
             _make_directories(filesystem, path)
@@ -130,7 +131,9 @@ class DataDirectory:
 
 def unusable(path: str, error: OSError) -> StorageError:
     """Return the error for a data directory in which the operating system refuses something."""
-    return StorageError(f"cannot use data directory {path}: {error}")
+    is_locked = isinstance(error, DirectoryLockedError)
+    kind = StorageError if is_locked else FailedDirectoryError
+    return kind(f"cannot use data directory {path}: {error}")
 
 
 def _warn_of_stray(path: str) -> None:
@@ -164,8 +167,12 @@ def _properties(
     filesystem: FileSystem, path: str, node_id: int, cluster_id: str | None, random: Random
 ) -> MetaProperties:
     found = read_meta_properties(filesystem, path)
+    known = found
     if found is None:
         found = MetaProperties(cluster_id or random_id(random), node_id, random_id(random))
+    elif not found.directory_id:
+        found = found._replace(directory_id=random_id(random))  # Kafka before 3.7 gave it none
+    if known != found:
         write_meta_properties(filesystem, path, found)
     if found.node_id != node_id:
         raise StorageError(f"data directory {path} belongs to node {found.node_id}, not {node_id}")

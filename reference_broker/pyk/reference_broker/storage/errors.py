@@ -17,6 +17,7 @@ LogError
 ├── UnknownLeaderEpochError    the client knows a newer leader epoch
 ├── NotEnoughReplicasError     fewer in sync than min.insync.replicas
 └── StorageError               the disk failed, or the files on it cannot be used
+    └── FailedDirectoryError   a whole data directory cannot be used
 """
 
 from __future__ import annotations
@@ -107,6 +108,10 @@ class NotEnoughReplicasError(LogError):
 
 class StorageError(LogError):
     code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+class FailedDirectoryError(StorageError):
+    """The operating system refuses something in a data directory: its disk may be broken."""
 
 
 def helpful_traceback(error: BaseException) -> BaseException | None:

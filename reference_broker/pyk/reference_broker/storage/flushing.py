@@ -254,6 +254,13 @@ class LogFlusher:
         )
         self.failure = StorageError(f"cannot {action} {self._name}: {error}")
 
+    def give_up(self, failure: StorageError) -> None:
+        """Put the log out of use, with all others of its disk: nothing is flushed any more."""
+        if self.failure is None:
+            self.failure = failure
+        self.close()
+        self.when_moved()
+
     def close(self) -> None:
         """Start no more flushes."""
         self._is_closed = True

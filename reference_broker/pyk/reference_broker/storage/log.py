@@ -74,6 +74,7 @@ class Log:
         flushes: FlushQueue,
     ) -> None:
         self.directory = directory
+        self.filesystem = files.filesystem
         self.topic_partition = topic_partition
         self.config = config
         self.log_start_offset = loaded.log_start_offset

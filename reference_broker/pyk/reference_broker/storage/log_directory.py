@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,6 +19,7 @@ from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.log_names import LogNames
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
+from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
@@ -62,9 +64,6 @@ class LogDirectory:
     def __iter__(self) -> Iterator[Log]:
         return iter(tuple(self._logs.values()))
 
-    def __len__(self) -> int:
-        return len(self._logs)
-
     @property
     def path(self) -> str:
         return self.data_directory.path
@@ -74,9 +73,26 @@ class LogDirectory:
         """Whether the last broker stopped cleanly. Otherwise records may have been lost."""
         return self.data_directory.was_shut_down_cleanly
 
+    @property
+    def directory_id(self) -> UUID:
+        return self.data_directory.id
+
+    @property
+    def unopened(self) -> frozenset[TopicPartition]:
+        """The partitions whose logs an earlier broker left, and nobody has opened."""
+        return frozenset(self._names.unopened)
+
+    def volume_bytes(self) -> tuple[int, int] | None:
+        """Return how large the volume of the directory is, and what of it is usable."""
+        return self.data_directory.filesystem.volume_bytes(self.path)
+
     def get(self, partition: TopicPartition) -> Log | None:
         """Return an opened log."""
         return self._logs.get(partition)
+
+    def has(self, partition: TopicPartition) -> bool:
+        """Return whether a partition has a log here, opened or not; raise ``OSError``."""
+        return partition in self._logs or self._names.has_directory(partition)
 
     # Opening
 
@@ -168,6 +184,14 @@ class LogDirectory:
                 flushed_to,
             )
 
+    def topic_id(self, partition: TopicPartition) -> UUID | None:
+        """Return which topic a log belongs to, None if that is unknown; raise ``OSError``."""
+        return self._names.topic_id(partition)
+
+    def set_aside(self, partition: TopicPartition) -> None:
+        """Rename an unopened log, so that its name is free; raise ``OSError``."""
+        self._names.set_aside(partition)
+
     def _tell_of_room(self) -> None:
         """Open the logs that were waiting; a write that began before they did was too early.
 
@@ -179,9 +203,11 @@ class LogDirectory:
         if self._waiting_for_names:
             self.tasks.write_checkpoints_of_forgotten()
 
-    def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
-        """Rename the logs that no metadata names: see ``LogManager``."""
-        self._names.set_strays_aside(is_known)
+    def set_strays_aside(
+        self, is_known: Callable[[TopicPartition, UUID | None], bool]
+    ) -> list[TopicPartition]:
+        """Rename the logs that no metadata names, and return their partitions."""
+        return self._names.set_strays_aside(is_known)
 
     # Deleting
 
@@ -284,6 +310,25 @@ class LogDirectory:
         """Release all files and write nothing, as if the process had died."""
         self._release()
         self.data_directory.close(None)
+
+    def when_failed(self, listener: Callable[[OSError], object]) -> None:
+        """Call ``listener``, in any thread, when the disk has failed, if that is watched."""
+        watched = self.data_directory.filesystem
+        if not isinstance(watched, WatchedFileSystem):
+            return
+        watched.when_failed = listener
+        if watched.failure is not None:
+            listener(watched.failure)
+
+    def fail(self, error: StorageError) -> None:
+        """Put all logs out of use: the disk has failed. Nothing is written any more."""
+        for opened in self:
+            opened.flusher.give_up(error)
+        waiting, self._waiting_for_names = self._waiting_for_names, {}
+        for when_free in waiting.values():
+            when_free()  # another directory may have room
+        with contextlib.suppress(OSError):
+            self.data_directory.close(None)
 
     def _release(self) -> None:
         for opened in self:

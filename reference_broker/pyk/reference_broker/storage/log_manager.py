@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.storage.compaction.compactor import LogCompactor
+from pyk.reference_broker.storage.data_directories import (
+    DataDirectories,
+    open_data_directories,
+)
 from pyk.reference_broker.storage.data_directory import DataDirectory, unusable
 from pyk.reference_broker.storage.disk import Disk, InlineDisk
-from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageError
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_directory import LogDirectory
+from pyk.reference_broker.storage.log_homes import LogHomes
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
@@ -23,32 +30,62 @@ from pyk.runtime.filesystem.interface import FileSystem
 if TYPE_CHECKING:
     from random import Random
 
+log = logging.getLogger(__name__)
+
 
 def _ignore(_: BaseException | None) -> None:
     return
 
 
 class LogManager:
-    """The logs in the data directory of a broker. Belongs to the broker's loop.
+    """The logs in the data directories of a broker. Belongs to the broker's loop.
 
     The broker drives its maintenance: ``for task in manager.due(): manager.perform(task)``, again
     at ``next_due``; and its ``compactor``. Whatever waits for the device is given to ``disk``.
+    ``homes`` tells which directory a log is in. ``failures`` are the directories that are offline,
+    by path, with what is wrong with each.
     """
 
     def __init__(
-        self, data_directory: DataDirectory, config: BrokerConfig, environment: StorageEnvironment
+        self,
+        found: DataDirectories,
+        log_dirs: Sequence[str],
+        config: BrokerConfig,
+        environment: StorageEnvironment,
     ) -> None:
         self.config = config
+        self.log_dirs = tuple(log_dirs)
+        self.failures: dict[str, StorageError] = dict(found.failed)
+        self._is_closed = False
         self._clock = environment.clock
-        self._directory = LogDirectory(data_directory, lambda: self.config, environment)
+        self._directories = list(self._usable(found, environment))
+        self._metadata_directory = self._directories[0]
+        self.homes = LogHomes(
+            (each for each in self._directories if each.path in log_dirs), self._metadata_directory
+        )
         self._schedule = MaintenanceSchedule(config, environment.clock.now())
         self.compactor = LogCompactor(
-            data_directory.filesystem,
             self,
             environment.clock,
             environment.disk,
             lambda: self.perform(Task.CHECKPOINT_COMPACTION),
         )
+        for path, error in self.failures.items():
+            log.error("Data directory %s is offline until the broker is restarted: %s", path, error)
+
+    def _usable(
+        self, found: DataDirectories, environment: StorageEnvironment
+    ) -> Iterator[LogDirectory]:
+        """Yield the directories whose files can be read, the one of the metadata log first."""
+        for each in list(found.opened):
+            try:
+                yield LogDirectory(each, lambda: self.config, environment)
+            except OSError as error:
+                failure = unusable(each.path, error)
+                if each is found.opened[0]:
+                    raise failure from error
+                self.failures[each.path] = failure
+                each.close(None)
 
     @classmethod
     def open(
@@ -59,55 +96,65 @@ class LogManager:
         *,
         clock: Clock,
         random: Random,
+        log_dirs: Sequence[str] = (),
         cluster_id: str | None = None,
         disk: Disk | None = None,
     ) -> LogManager:
-        """Lock the data directory at ``path``; logs are opened one by one, when needed.
+        """Lock the data directories; logs are opened one by one, when needed.
 
-        ``disk`` waits for the device, by default at once. Raises ``StorageError`` if another broker
-        uses the directory, it belongs to another, or its files are damaged or cannot be used.
+        The directory at ``path`` has the metadata log, and other logs unless ``log_dirs`` are
+        others. ``disk`` waits for the device, by default at once. Raises ``StorageError`` if
+        another broker uses a directory, it belongs to another, its files are damaged, or ``path``
+        or all of ``log_dirs`` cannot be used; another one that cannot is offline.
         """
-        data_directory = DataDirectory.open(
-            filesystem, path, node_id=config.node_id, cluster_id=cluster_id, random=random
+        log_dirs = log_dirs or (path,)
+        found = open_data_directories(
+            filesystem,
+            path,
+            log_dirs,
+            node_id=config.node_id,
+            cluster_id=cluster_id,
+            random=random,
         )
         environment = StorageEnvironment(clock, random, InlineDisk() if disk is None else disk)
         try:
-            return cls(data_directory, config, environment)
-        except OSError as error:
-            data_directory.close(None)
-            raise unusable(path, error) from error
+            return cls(found, log_dirs, config, environment)
         except BaseException:
-            data_directory.close(None)
+            found.close()
             raise
 
     def __iter__(self) -> Iterator[Log]:
-        return iter(self._directory)
+        for directory in tuple(self._directories):
+            yield from directory
 
     def __len__(self) -> int:
-        return len(self._directory)
-
-    @property
-    def path(self) -> str:
-        """The data directory."""
-        return self._directory.path
+        return sum(1 for _ in self)
 
     @property
     def data_directory(self) -> DataDirectory:
-        return self._directory.data_directory
+        """The directory that has the metadata log."""
+        return self._metadata_directory.data_directory
 
     @property
     def cluster_id(self) -> str:
-        """The cluster that the data directory belongs to."""
+        """The cluster that the data directories belong to."""
         return self.data_directory.properties.cluster_id
 
     @property
     def was_shut_down_cleanly(self) -> bool:
         """Whether the last broker stopped cleanly. Otherwise records may have been lost."""
-        return self._directory.was_shut_down_cleanly
+        return all(each.was_shut_down_cleanly for each in self._directories)
 
     def get(self, partition: TopicPartition) -> Log | None:
         """Return an opened log."""
-        return self._directory.get(partition)
+        home = self.homes.of(partition)
+        return None if home is None else home.get(partition)
+
+    def open_metadata_log(
+        self, partition: TopicPartition, config: LogConfig, topic_id: UUID
+    ) -> Log:
+        """Return the log of the metadata, in its own directory; raise ``StorageError``."""
+        return self.homes.add_metadata_log(partition).open_log(partition, config, topic_id)
 
     def get_or_create(
         self, partition: TopicPartition, config: LogConfig, topic_id: UUID | None = None
@@ -117,7 +164,10 @@ class LogManager:
         A log of a deleted topic of the same name makes room. Raises ``StorageError``, also while
         ``free_name`` has work to do.
         """
-        return self._directory.open_log(partition, config, topic_id)
+        directory = self.homes.place(partition)
+        opened = directory.open_log(partition, config, topic_id)
+        self.homes.add(partition, directory)
+        return opened
 
     def free_name(
         self,
@@ -129,20 +179,33 @@ class LogManager:
 
         A log of a deleted topic of the same name is deleted, or set aside if an earlier broker left
         it. A new log waits until no checkpoint on the disk names an earlier one: after a crash it
-        would begin, and count as flushed, where that did. Raises ``OSError``.
+        would begin, and count as flushed, where that did. Raises ``OSError`` or ``StorageError``.
         """
-        return self._directory.free_name(partition, topic_id, when_free)
+        home = self.homes.of(partition)
+        if home is not None:
+            is_free = home.free_name(partition, topic_id, when_free)
+            if home.has(partition):
+                return is_free
+            self.homes.remove(partition)  # the new log may have a place elsewhere
+        return self.homes.place(partition).free_name(partition, topic_id, when_free)
 
     def mark_deleted(self, partition: TopicPartition) -> None:
         """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
-        self._directory.mark_deleted(partition)
+        home = self.homes.of(partition)
+        if home is None:
+            self.homes.remove(partition)  # it may be lost
+        else:
+            home.mark_deleted(partition)
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete the log of a partition, opened or not; do nothing if it has none.
 
         Its name is free at once, its files stay for ``file.delete.delay.ms``.
         """
-        self._directory.delete(partition)
+        home = self.homes.of(partition)
+        if home is not None:
+            home.delete(partition)
+        self.homes.remove(partition)
 
     def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
         """Rename the logs that no metadata names, and log that: otherwise they would go unnoticed.
@@ -152,7 +215,10 @@ class LogManager:
         None where that is not written down. After a clean shutdown the ids are not read before the
         logs are used: the metadata is complete, and ``free_name`` checks the id.
         """
-        self._directory.set_strays_aside(is_known)
+        self.homes.set_rivals_aside(is_known)
+        for directory in self._directories:
+            for partition in directory.set_strays_aside(is_known):
+                self.homes.remove(partition)
 
     def due(self) -> list[Task]:
         """Return the tasks that are due now."""
@@ -164,22 +230,63 @@ class LogManager:
 
     def perform(self, task: Task) -> None:
         """Perform a task for all logs. A failure is logged; the next time it is tried again."""
-        self._directory.tasks.perform(task)
+        for directory in tuple(self._directories):
+            directory.tasks.perform(task)
+
+    def when_failed(self, listener: Callable[[LogDirectory, OSError], object]) -> None:
+        """Call ``listener`` when a directory fails, in any thread; then ``take_offline`` it.
+
+        The directory of the metadata log is not watched: without it the broker could not go on.
+        """
+        for directory in self._directories:
+            directory.when_failed(partial(listener, directory))
+
+    def take_offline(self, directory: LogDirectory, error: OSError) -> list[TopicPartition]:
+        """Use a directory no more; return the partitions that have their logs there."""
+        if self._is_closed or directory not in self._directories:
+            return []
+        failure = FailedDirectoryError(f"data directory {directory.path} has failed: {error}")
+        self._directories.remove(directory)
+        self.failures[directory.path] = failure
+        lost = self.homes.take_offline(directory)
+        log.error(
+            "Data directory %s is offline until the broker is restarted, with %d partitions: %s",
+            directory.path,
+            len(lost),
+            error,
+        )
+        directory.fail(failure)
+        return lost
 
     def close(
         self,
         broker_epoch: int = UNKNOWN_BROKER_EPOCH,
         when_closed: Callable[[StorageError | None], object] = _ignore,
     ) -> None:
-        """Write everything to the disk, unlock the directory, then call ``when_closed``.
+        """Write everything to the disk, unlock the directories, then call ``when_closed``.
 
         It is told what could not be written, if anything. The next start believes what it finds
         only if there was nothing; otherwise it recovers the logs.
         """
+        self._is_closed = True
         self.compactor.close()
-        self._directory.close(broker_epoch, when_closed)
+        left = len(self._directories)
+        errors: list[StorageError] = []
+
+        def closed(error: StorageError | None) -> None:
+            nonlocal left
+            left -= 1
+            if error is not None:
+                errors.append(error)
+            if not left:
+                when_closed(errors[0] if errors else None)
+
+        for directory in tuple(self._directories):
+            directory.close(broker_epoch, closed)
 
     def abandon(self) -> None:
         """Release all files and write nothing, as if the process had died."""
+        self._is_closed = True
         self.compactor.close()
-        self._directory.abandon()
+        for directory in self._directories:
+            directory.abandon()

@@ -58,9 +58,12 @@ class LogNames:
         self.unopened.discard(partition)
         self._topic_ids.pop(partition, None)
 
-    def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
+    def set_strays_aside(
+        self, is_known: Callable[[TopicPartition, UUID | None], bool]
+    ) -> list[TopicPartition]:
         """Rename the logs that no metadata names, and log that: see ``LogManager``."""
         self._data_directory.name_strays()
+        strays = []
         for partition in sorted(self.unopened):
             directory = self._data_directory.path_of(partition)
             try:
@@ -69,8 +72,10 @@ class LogNames:
                 has_lost_id = topic_id is None and self._may_have_lost_id(directory)
                 if has_lost_id or not is_known(partition, topic_id):
                     self.set_aside(partition)
+                    strays.append(partition)
             except (LogError, OSError) as error:
                 log.warning("Could not tell which topic %s belongs to: %s", directory, error)
+        return strays
 
     def _may_have_lost_id(self, directory: str) -> bool:
         """Whether a log may be that of a deleted topic, whose id a power failure took.

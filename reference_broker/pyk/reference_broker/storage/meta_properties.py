@@ -15,7 +15,10 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 class MetaProperties(NamedTuple):
-    """Which node of which cluster a data directory belongs to. ``directory_id`` is Kafka's text."""
+    """Which node of which cluster a data directory belongs to.
+
+    ``directory_id`` is Kafka's text, empty where an older Kafka wrote none.
+    """
 
     cluster_id: str
     node_id: int
@@ -33,7 +36,9 @@ def read_meta_properties(filesystem: FileSystem, directory: str) -> MetaProperti
     try:
         if values["version"] != "1":
             raise StorageError(f"{path} has version {values['version'][:20]!r}; use 1")
-        directory_id = encode_id(decode_id(values["directory.id"]))
+        directory_id = values.get("directory.id", "")
+        if directory_id:
+            directory_id = encode_id(decode_id(directory_id))
         return MetaProperties(values["cluster.id"], int(values["node.id"]), directory_id)
     except KeyError as error:
         raise _damaged(path, f"it has no {error.args[0]}") from error

@@ -8,7 +8,8 @@
     with filesystem.full():                            # until the block ends
         ...
 
-A point is an operation and a pattern of paths. Rules are tried in the order they were made.
+A point is an operation and a pattern of paths, which stands for all that is below it, too. Rules
+are tried in the order they were made.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Fault:
         is_meant = self.operation in (operation, "any")
         if not (is_meant and self.is_set and self.times_left != 0):
             return False
-        if not fnmatchcase(path, self.pattern):
+        if not (fnmatchcase(path, self.pattern) or fnmatchcase(path, f"{self.pattern}/*")):
             return False
         self.skips_left -= 1
         return self.skips_left < 0

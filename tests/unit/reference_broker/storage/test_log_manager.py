@@ -429,7 +429,7 @@ def test_deleted_log_is_not_reported_as_missing(filesystem, caplog):
     ("content", "text"),
     [
         (b"", "it has no version"),
-        (b"version=1\nnode.id=0\ncluster.id=a\n", "it has no directory.id"),
+        (b"version=1\nnode.id=0\n", "it has no cluster.id"),
         (b"version=1\nnode.id=x\ncluster.id=a\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAA", "'x'"),
     ],
 )

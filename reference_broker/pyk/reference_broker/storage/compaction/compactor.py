@@ -29,7 +29,6 @@ from pyk.reference_broker.storage.segment import LogSegment
 from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
-from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class _Pass:
 
 
 class LogCompactor:
-    """The compaction of the logs of one data directory. Belongs to the broker's loop.
+    """The compaction of the logs of a broker. Belongs to the broker's loop.
 
     ``arm`` is told when to call ``run`` the next time; ``when_compacted`` is called after each
     pass.
@@ -74,14 +73,12 @@ class LogCompactor:
 
     def __init__(
         self,
-        filesystem: FileSystem,
         logs: Iterable[Log],
         clock: Clock,
         disk: Disk,
         when_compacted: Callable[[], object],
     ) -> None:
         self.arm: Callable[[float], None] = lambda at: None
-        self._filesystem = filesystem
         self._logs = logs
         self._clock = clock
         self._disk = disk
@@ -186,7 +183,7 @@ class LogCompactor:
             key_memory_bytes=_key_memory(config),
             io_buffer_bytes=config.log_cleaner_io_buffer_size,
         )
-        compaction = Compaction(OpenFiles(self._filesystem, OPEN_FILES), plan)
+        compaction = Compaction(OpenFiles(chosen.filesystem, OPEN_FILES), plan)
         begun = _Pass(
             chosen,
             compaction,

@@ -1,0 +1,143 @@
+"""In which data directory each log of a broker is, and where new ones go.
+
+A new log goes to the directory that has the fewest, unless an administrator has asked for another.
+A log whose directory has failed is *lost*: its partition is offline until the broker is restarted,
+and no empty log takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.log_directory import LogDirectory
+
+IsKnown = Callable[[TopicPartition, UUID | None], bool]
+
+
+class LogHomes:
+    """The directories of logs. ``directories`` take new ones; the metadata log is not counted.
+
+    ``directory_ids`` are their ids.
+    """
+
+    def __init__(
+        self, directories: Iterable[LogDirectory], metadata_directory: LogDirectory
+    ) -> None:
+        """Raise ``StorageError`` if two directories have a log of the same partition."""
+        self.directories = list(directories)
+        self._metadata_directory = metadata_directory
+        self._homes: dict[TopicPartition, LogDirectory] = {}
+        self._counts = dict.fromkeys(self.directories, 0)
+        self._preferred: dict[TopicPartition, LogDirectory] = {}
+        self._lost: set[TopicPartition] = set()
+        self.directory_ids = frozenset(each.directory_id for each in self.directories)
+        self._rivals: dict[TopicPartition, list[LogDirectory]] = {}
+        for directory in dict.fromkeys((metadata_directory, *self.directories)):
+            for partition in sorted(directory.unopened):
+                first = self._homes.get(partition)
+                if first is None:
+                    self.add(partition, directory)
+                else:
+                    _check_rivals(partition, first, directory)
+                    self._rivals.setdefault(partition, [first]).append(directory)
+
+    def at(self, path: str) -> LogDirectory | None:
+        """Return the directory at a path, None if there is none that can be used."""
+        return next((each for each in self.directories if each.path == path), None)
+
+    def of(self, partition: TopicPartition) -> LogDirectory | None:
+        """Return the directory that has the log of a partition, None if there is no log."""
+        return self._homes.get(partition)
+
+    def place(self, partition: TopicPartition) -> LogDirectory:
+        """Return the directory for the log of a partition: where it is, or where it should go.
+
+        Raises ``StorageError`` if there is no directory left.
+        """
+        home = self._homes.get(partition) or self._preferred.get(partition)
+        if home is not None:
+            return home
+        if not self.directories:
+            raise StorageError(f"there is no data directory left for {partition}")
+        return min(self.directories, key=self._counts.__getitem__)
+
+    def add(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Note that a log is in a directory."""
+        self.remove(partition)
+        self._homes[partition] = directory
+        self._preferred.pop(partition, None)
+        if directory in self._counts:
+            self._counts[directory] += 1
+
+    def remove(self, partition: TopicPartition) -> None:
+        """Note that a partition has no log any more."""
+        self._lost.discard(partition)
+        directory = self._homes.pop(partition, None)
+        if directory in self._counts:
+            self._counts[directory] -= 1
+
+    def add_metadata_log(self, partition: TopicPartition) -> LogDirectory:
+        """Return the directory of the metadata log; raise ``StorageError`` if it is elsewhere."""
+        home = self._homes.get(partition)
+        if home is not None and home is not self._metadata_directory:
+            raise StorageError(
+                f"{home.path} has the metadata log, but metadata.log.dir is "
+                f"{self._metadata_directory.path}: name the directory that has the log, or move it"
+            )
+        self.remove(partition)
+        return self._metadata_directory
+
+    def prefer(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Let the log of a partition begin in a directory, if it is created later."""
+        self._preferred[partition] = directory
+
+    def set_rivals_aside(self, is_known: IsKnown) -> None:
+        """Keep those logs whose topic exists, where directories have logs of several topics.
+
+        A topic was deleted while its directory was offline, and another has its name since. Raises
+        ``OSError``.
+        """
+        for partition, directories in self._rivals.items():
+            self.remove(partition)
+            for directory in directories:
+                if is_known(partition, directory.topic_id(partition)):
+                    self.add(partition, directory)
+                else:
+                    directory.set_aside(partition)
+        self._rivals.clear()
+
+    def is_lost(self, partition: TopicPartition) -> bool:
+        """Return whether the log of a partition was in a directory that has failed since."""
+        return partition in self._lost
+
+    def take_offline(self, directory: LogDirectory) -> list[TopicPartition]:
+        """Use a directory no more; return the partitions that had their logs there."""
+        self.directories.remove(directory)
+        self.directory_ids -= {directory.directory_id}
+        del self._counts[directory]
+        lost = [name for name, home in self._homes.items() if home is directory]
+        for partition in lost:
+            del self._homes[partition]
+        self._lost.update(lost)
+        self._preferred = {
+            name: home for name, home in self._preferred.items() if home is not directory
+        }
+        return lost
+
+
+def _check_rivals(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> None:
+    """Raise if two directories have a log of the same topic."""
+    try:
+        topic_ids = first.topic_id(partition), second.topic_id(partition)
+    except OSError as error:
+        raise StorageError(f"cannot tell the topic of {partition}: {error}") from error
+    if None not in topic_ids and topic_ids[0] != topic_ids[1]:
+        return
+    raise StorageError(
+        f"{first.path} and {second.path} both have a log of {partition}: a copy was made by hand, "
+        "or a directory failed while the partition moved. Remove one of the two, and best the one "
+        "whose disk has failed recently"
+    )

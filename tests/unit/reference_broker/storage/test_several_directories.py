@@ -1,0 +1,333 @@
+"""The logs of a broker that has several data directories."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from random import Random
+
+import pytest
+
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.config import BrokerConfigLayers
+from pyk.reference_broker.storage import LogManager, StorageError, Task
+from pyk.reference_broker.storage.disk import Disk
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import VirtualClock
+from support.disks import HeldDisk
+from support.log_managers import ONE, TWO, log_config
+from support.logs import ORDERS, append, values
+
+A, B, C = "/a", "/b", "/c"
+METADATA = TopicPartition("__cluster_metadata", 0)
+
+
+def open_logs(
+    filesystem: FileSystem,
+    *log_dirs: str,
+    metadata: str = "",
+    disk: Disk | None = None,
+    seed: int = 5,
+) -> LogManager:
+    return LogManager.open(
+        filesystem,
+        metadata or log_dirs[0],
+        BrokerConfigLayers.of({}).broker_config(),
+        clock=VirtualClock(),
+        random=Random(seed),
+        log_dirs=log_dirs,
+        disk=disk,
+    )
+
+
+def create(logs: LogManager, name: str, count: int = 1) -> None:
+    for number in range(count):
+        logs.get_or_create(TopicPartition(name, number), log_config(), ONE)
+
+
+def home(logs: LogManager, partition: TopicPartition) -> str:
+    directory = logs.homes.of(partition)
+    assert directory is not None
+    return directory.path
+
+
+@pytest.fixture
+def filesystem() -> MemoryFileSystem:
+    return MemoryFileSystem()
+
+
+def test_new_logs_go_to_the_directory_with_the_fewest(filesystem):
+    logs = open_logs(filesystem, A, B, C)
+    logs.open_metadata_log(METADATA, log_config(), ONE)
+
+    create(logs, "orders", 6)
+    logs.delete(TopicPartition("orders", 1))
+    create(logs, "bills", 1)
+
+    assert [home(logs, TopicPartition("orders", n)) for n in (0, 2, 3, 4, 5)] == [A, C, A, B, C]
+    assert home(logs, TopicPartition("bills", 0)) == B
+
+
+def test_logs_are_found_again_in_their_directories(filesystem):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    append(logs.get(TopicPartition("orders", 1)), b"0")
+    ids = logs.homes.directory_ids
+    logs.close()
+
+    logs = open_logs(filesystem, A, B)
+
+    assert logs.was_shut_down_cleanly
+    assert logs.homes.directory_ids == ids
+    assert home(logs, TopicPartition("orders", 1)) == B
+    assert values(logs.get_or_create(TopicPartition("orders", 1), log_config(), ONE)) == [b"0"]
+    checkpoint = filesystem.open("/b/recovery-point-offset-checkpoint").read_at(0, 99)
+    assert checkpoint == b"0\n1\norders 1 1\n"
+
+
+def test_all_directories_belong_to_one_cluster_and_each_has_its_own_id(filesystem):
+    open_logs(filesystem, B, seed=1).close()
+    open_logs(filesystem, A, seed=2).close()
+
+    with pytest.raises(StorageError, match="data directory /b belongs to cluster"):
+        open_logs(filesystem, A, B)
+
+
+def test_a_copied_directory_is_refused(filesystem):
+    logs = open_logs(filesystem, A, B)
+    logs.close()
+    text = filesystem.open("/a/meta.properties").read_at(0, 999)
+    filesystem.open("/b/meta.properties").write_at(0, [text])
+
+    with pytest.raises(StorageError, match=r"/a and /b have the same directory\.id"):
+        open_logs(filesystem, A, B)
+    open_logs(filesystem, A).close()
+
+
+def test_a_directory_without_an_id_gets_one(filesystem):
+    logs = open_logs(filesystem, A)
+    cluster_id = logs.cluster_id
+    logs.close()
+    file = filesystem.open("/a/meta.properties")
+    file.truncate(0)
+    file.write_at(0, [f"version=1\nnode.id=0\ncluster.id={cluster_id}\n".encode()])
+
+    open_logs(filesystem, A).close()
+
+    assert b"directory.id=" in filesystem.open("/a/meta.properties").read_at(0, 999)
+
+
+def test_a_log_in_two_directories_is_refused_with_what_to_do(filesystem):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders")
+    logs.close()
+    filesystem.make_directory("/b/orders-0")
+
+    with pytest.raises(StorageError, match=r"/a and /b both have a log of orders-0.*Remove one"):
+        open_logs(filesystem, A, B)
+    open_logs(filesystem, B)
+
+
+def test_a_directory_named_twice_is_refused(filesystem):
+    with pytest.raises(StorageError, match="named twice"):
+        open_logs(filesystem, A, B, A)
+
+
+def test_the_metadata_log_is_not_begun_anew_in_an_empty_directory(filesystem):
+    open_logs(filesystem, A, B).close()
+
+    with pytest.raises(StorageError, match=r"/c.* is empty: restore it, or name .*metadata\.log"):
+        open_logs(filesystem, B, metadata=C)
+    assert not filesystem.exists("/c/meta.properties")
+
+
+def test_the_metadata_log_in_another_directory_is_named(filesystem):
+    logs = open_logs(filesystem, A, B)
+    logs.open_metadata_log(METADATA, log_config(), ONE)
+    logs.close()
+
+    logs = open_logs(filesystem, A, B, metadata=B)
+
+    with pytest.raises(StorageError, match=r"/a has the metadata log, but .* is /b"):
+        logs.open_metadata_log(METADATA, log_config(), ONE)
+
+
+def test_a_directory_of_the_metadata_log_alone_gets_no_other_logs(filesystem):
+    logs = open_logs(filesystem, A, B, metadata=C)
+    logs.open_metadata_log(METADATA, log_config(), ONE)
+    create(logs, "orders", 2)
+
+    assert filesystem.exists("/c/__cluster_metadata-0")
+    assert {home(logs, TopicPartition("orders", n)) for n in range(2)} == {A, B}
+    assert len(logs.homes.directory_ids) == 2
+
+
+@pytest.mark.parametrize("broken", ["/b/meta.properties", "/b/recovery-point-offset-checkpoint"])
+def test_a_directory_that_cannot_be_read_at_the_start_is_offline(filesystem, caplog, broken):
+    open_logs(filesystem, A, B).close()
+    filesystem.open(broken, create=True)
+    faulty = FaultyFileSystem(filesystem)
+    fault = faulty.on("open", broken).fail(errno.EIO)
+
+    logs = open_logs(faulty, A, B)
+    create(logs, "orders", 2)
+
+    assert list(logs.failures) == [B]
+    assert "Data directory /b is offline until the broker is restarted" in caplog.text
+    assert {home(logs, TopicPartition("orders", n)) for n in range(2)} == {A}
+    logs.close()
+    fault.heal()
+    logs = open_logs(filesystem, A, B)
+    assert logs.failures == {}
+
+
+def test_a_start_without_the_directory_of_the_metadata_log_is_refused(filesystem):
+    open_logs(filesystem, A, B).close()
+    faulty = FaultyFileSystem(filesystem)
+    faulty.fail(A)
+
+    with pytest.raises(StorageError, match="cannot use data directory /a"):
+        open_logs(faulty, A, B)
+    open_logs(filesystem, A, B).close()
+
+
+def test_a_start_without_any_directory_for_logs_is_refused(filesystem):
+    open_logs(filesystem, A, B, metadata=C).close()
+    faulty = FaultyFileSystem(filesystem)
+    faulty.fail(A)
+    faulty.fail(B)
+
+    with pytest.raises(StorageError, match=r"none of the data directories .*/a.*/b"):
+        open_logs(faulty, A, B, metadata=C)
+    open_logs(filesystem, A, B, metadata=C).close()
+
+
+def fail_at_run(logs: LogManager) -> list[TopicPartition]:
+    """Take the directories offline that fail, and return the list of lost partitions."""
+    lost: list[TopicPartition] = []
+    logs.when_failed(lambda directory, error: lost.extend(logs.take_offline(directory, error)))
+    return lost
+
+
+def test_a_directory_that_fails_takes_its_logs_with_it_and_no_others(filesystem, caplog):
+    faulty = FaultyFileSystem(filesystem)
+    logs = open_logs(faulty, A, B)
+    create(logs, "orders", 4)
+    lost = fail_at_run(logs)
+    faulty.fail(B)
+
+    with pytest.raises(StorageError):
+        append(logs.get(TopicPartition("orders", 1)), b"lost")
+
+    assert lost == [TopicPartition("orders", 1), TopicPartition("orders", 3)]
+    assert "/b is offline until the broker is restarted, with 2 partitions" in caplog.text
+    append(logs.get_or_create(ORDERS, log_config(), ONE), b"fine")
+    create(logs, "later", 2)
+    assert {home(logs, TopicPartition("later", n)) for n in range(2)} == {A}
+    assert logs.homes.is_lost(TopicPartition("orders", 3))
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EMFILE])
+def test_a_full_disk_does_not_take_a_directory_offline(filesystem, error):
+    faulty = FaultyFileSystem(filesystem)
+    logs = open_logs(faulty, A, B)
+    create(logs, "orders", 2)
+    lost = fail_at_run(logs)
+    fault = faulty.on("write", "/b/*").fail(error)
+
+    with pytest.raises(StorageError):
+        append(logs.get(TopicPartition("orders", 1)), b"refused")
+    fault.heal()
+
+    assert lost == []
+    append(logs.get(TopicPartition("orders", 1)), b"taken")
+
+
+def test_a_directory_that_somebody_has_removed_is_offline(filesystem):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    lost = fail_at_run(logs)
+    filesystem.remove_tree(B)
+
+    for partition in (ORDERS, TopicPartition("orders", 1)):
+        log = logs.get(partition)
+        assert log is not None
+        with contextlib.suppress(StorageError):
+            append(log, b"0")
+
+    assert lost == [TopicPartition("orders", 1)]
+
+
+def test_a_broker_with_one_directory_goes_on_without_the_log_that_failed(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    logs = open_logs(faulty, A)
+    create(logs, "orders", 2)
+    lost = fail_at_run(logs)
+    faulty.on("flush", "/a/orders-0/*.log").once().fail()
+
+    append(logs.get(ORDERS), b"0")
+    logs.get(ORDERS).flusher.request(1)
+
+    assert lost == []
+    assert logs.get(ORDERS).failure is not None
+    append(logs.get(TopicPartition("orders", 1)), b"fine")
+
+
+def test_a_name_of_a_lost_log_is_free_for_another_topic(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    logs = open_logs(faulty, A, B)
+    create(logs, "orders", 2)
+    fail_at_run(logs)
+    second = TopicPartition("orders", 1)
+    faulty.fail(B)
+    with pytest.raises(StorageError):
+        append(logs.get(second), b"lost")
+
+    logs.mark_deleted(second)
+
+    assert not logs.homes.is_lost(second)
+    assert logs.get_or_create(second, log_config(), TWO).log_end_offset == 0
+
+
+def test_a_log_that_waits_for_its_name_in_a_failing_directory_is_opened_in_another(filesystem):
+    faulty, disk = FaultyFileSystem(filesystem), HeldDisk()
+    logs = open_logs(faulty, A, B, disk=disk)
+    create(logs, "orders", 2)
+    second, freed = TopicPartition("orders", 1), []
+    append(logs.get(second), b"0")
+    logs.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    logs.delete(second)
+    assert not logs.free_name(second, TWO, lambda: freed.append(True))
+    fail_at_run(logs)
+    faulty.fail(B)
+
+    disk.do_all()
+
+    assert freed == [True]
+    assert logs.free_name(second, TWO)
+    assert home_after_opening(logs, second) == A
+
+
+def home_after_opening(logs: LogManager, partition: TopicPartition) -> str:
+    logs.get_or_create(partition, log_config(), TWO)
+    return home(logs, partition)
+
+
+def test_a_clean_stop_without_a_failed_directory_is_no_error(filesystem):
+    faulty, told = FaultyFileSystem(filesystem), []
+    logs = open_logs(faulty, A, B)
+    create(logs, "orders", 2)
+    fail_at_run(logs)
+    faulty.fail(B)
+    with pytest.raises(StorageError):
+        append(logs.get(TopicPartition("orders", 1)), b"lost")
+
+    logs.close(when_closed=told.append)
+
+    assert told == [None]
+    faulty.heal()
+    logs = open_logs(filesystem, A, B)
+    assert not logs.was_shut_down_cleanly
+    assert filesystem.exists("/a/.lock")
