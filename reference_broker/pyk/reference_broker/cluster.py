@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 # As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
 # three seconds for members that will not come slows development. Neither should a rebalance of a
-# consumer group or a share group wait for heartbeats, two of which it takes.
+# group that the coordinator assigns wait for heartbeats, two of which it takes.
 QUICK_START_CONFIG = {
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
@@ -63,6 +63,9 @@ QUICK_START_CONFIG = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.share.assignment.interval.ms": "0",
     "group.share.heartbeat.interval.ms": "500",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.initial.rebalance.delay.ms": "0",
 }
 
 

@@ -27,6 +27,7 @@ from .waiting_requests import WaitingRequests
 if TYPE_CHECKING:
     from .client_metrics.telemetry import Telemetry
     from .handlers.fetch_session import FetchSessions
+    from .internal_topics import InternalTopics
     from .quotas.client_quotas import ClientQuotas
     from .security.authorizer import Authorizer
     from .share.share_service import ShareService
@@ -111,6 +112,13 @@ class BrokerServices:
             persister=self.share_persister,
             moment=self.moment,
         )
+
+    @cached_property
+    def internal_topics_of_streams(self) -> InternalTopics:
+        """The topics that streams groups have being created, made with the first one."""
+        from .internal_topics import InternalTopics
+
+        return InternalTopics(self.time_ms)
 
     @cached_property
     def telemetry(self) -> Telemetry:

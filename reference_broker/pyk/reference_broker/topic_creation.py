@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyk.protocol.errors import ErrorCode
 
 from .broker_configs import BrokerConfigs
-from .controller.topics import USE_DEFAULT
+from .controller.topics import USE_DEFAULT, Charge, uncharged
 from .controller_channel import ControllerChannel
 from .coordinator.shard_kind import ShardKind
 from .deferred import Deferred
@@ -36,12 +36,12 @@ class TopicCreator:
         self._configs = configs
         self._kinds = kinds
 
-    def create(self, topic: CreatableTopic) -> Deferred[CreationResult]:
+    def create(self, topic: CreatableTopic, charge: Charge = uncharged) -> Deferred[CreationResult]:
         """Create a topic as CreateTopics does; return how that went."""
         from pyk.protocol.messages.create_topics import CreateTopicsRequest
 
         created: Deferred[CreateTopicsResponse] = self._controller.send(
-            CreateTopicsRequest(topics=[topic])
+            CreateTopicsRequest(topics=[topic]), charge
         )
         return created.then(
             lambda response: (

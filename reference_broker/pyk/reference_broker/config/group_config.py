@@ -1,4 +1,4 @@
-"""The configurations that a group may have for itself (KIP-848, KIP-932).
+"""The configurations that a group may have for itself (KIP-848, KIP-932, KIP-1071).
 
 Defaults, ranges and names are those of Apache Kafka 4.3. Each names the broker configuration that
 is its default; brokers also limit what groups may set.
@@ -110,10 +110,42 @@ class GroupConfig:
         doc="After how long without a heartbeat a member of the share group is removed.",
         **_broker("group.share.session.timeout.ms"),
     )
+    streams_assignment_interval_ms: int = integer(
+        1_000,
+        minimum=0,
+        doc="How far apart two assignments of a streams group are at least.",
+        **_broker("group.streams.assignment.interval.ms"),
+    )
+    streams_heartbeat_interval_ms: int = integer(
+        5_000,
+        minimum=1,
+        doc="How often members of the streams group send heartbeats.",
+        **_broker("group.streams.heartbeat.interval.ms"),
+    )
+    streams_initial_rebalance_delay_ms: int = integer(
+        3_000,
+        minimum=0,
+        doc="How long the first assignment of the empty streams group waits for more members.",
+        **_broker("group.streams.initial.rebalance.delay.ms"),
+    )
+    streams_num_standby_replicas: int = integer(
+        0,
+        minimum=0,
+        doc="How many standby tasks each task of the streams group has.",
+        **_broker("group.streams.num.standby.replicas"),
+    )
+    streams_session_timeout_ms: int = integer(
+        45_000,
+        minimum=1,
+        doc="After how long without a heartbeat a member of the streams group is removed.",
+        **_broker("group.streams.session.timeout.ms"),
+    )
 
 
 GROUP_DEFINITIONS = definitions_of(GroupConfig)
-_TYPES = ("consumer", "share")
+_TYPES = ("consumer", "share", "streams")
+_LIMITED_AS = {"num.standby.replicas": "standby.replicas"}
+"""Where the broker's limit of a configuration has another name."""
 
 
 def check_group_configs(values: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -153,9 +185,12 @@ def _check_session(
 
 def _check_limits(name: str, value: int, broker: BrokerConfig) -> None:
     group_type, _, kind = name.partition(".")
+    kind = _LIMITED_AS.get(kind, kind)
     for limit, relation in (("min", "greater"), ("max", "less")):
         limit_name = f"group.{group_type}.{limit}.{kind}"
-        bound = _of_broker(broker, limit_name)
+        bound = getattr(broker, limit_name.replace(".", "_"), None)
+        if bound is None:
+            continue
         if value < bound if limit == "min" else value > bound:
             raise InvalidConfigError(
                 f"{name} must be {relation} than or equal to {limit_name}", name=name

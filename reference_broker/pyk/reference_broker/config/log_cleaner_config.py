@@ -12,14 +12,14 @@ from pyk.reference_broker.config.definition import (
     long,
 )
 from pyk.reference_broker.config.log_config import DAY_MS, MAX_INT64
-from pyk.reference_broker.config.share_config import ShareConfig
+from pyk.reference_broker.config.streams_config import StreamsConfig
 from pyk.runtime import slotted
 
 _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
 @slotted.frozen(kw_only=True)
-class LogCleanerConfig(ShareConfig):
+class LogCleanerConfig(StreamsConfig):
     """The configurations of compaction, a part of those of a broker.
 
     A class with slots can have one base only, so the parts follow each other.

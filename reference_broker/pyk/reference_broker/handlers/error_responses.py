@@ -145,6 +145,14 @@ def _share_group_describe(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _streams_group_describe(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.streams_group_describe import DescribedGroup
+
+    response.groups = [
+        DescribedGroup(group_id=group, error_code=code) for group in request.group_ids
+    ]
+
+
 def _describe_share_group_offsets(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.describe_share_group_offsets import (
         DescribeShareGroupOffsetsResponseGroup,
@@ -360,6 +368,7 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DESCRIBE_GROUPS: _describe_groups,
     ApiKey.CONSUMER_GROUP_DESCRIBE: _consumer_group_describe,
     ApiKey.SHARE_GROUP_DESCRIBE: _share_group_describe,
+    ApiKey.STREAMS_GROUP_DESCRIBE: _streams_group_describe,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _describe_share_group_offsets,
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,

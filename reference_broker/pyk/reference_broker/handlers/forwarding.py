@@ -28,13 +28,14 @@ class ForwardingServices(Protocol):
 
 def forward(services: ForwardingServices, request: Any, context: RequestContext) -> HandlerResult:
     """Return the response of the controller, which comes when its decision is committed."""
-    return services.controller.send(request, mutation_charge(request.api_key, context))
+    charge = mutation_charge(request.api_key, context, context.version)
+    return services.controller.send(request, charge)
 
 
-def mutation_charge(api_key: ApiKey, context: RequestContext) -> Charge:
+def mutation_charge(api_key: ApiKey, context: RequestContext, version: int) -> Charge:
     """Return whom to charge partitions to that a request creates or deletes (KIP-599)."""
     strict_since = _STRICT_SINCE.get(api_key)
     if context.usage is None or strict_since is None:
         return uncharged
-    quota = context.usage.mutations(is_strict=context.version >= strict_since)
+    quota = context.usage.mutations(is_strict=version >= strict_since)
     return uncharged if quota is None else quota.charge

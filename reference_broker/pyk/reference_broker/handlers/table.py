@@ -97,6 +97,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
     ApiKey.SHARE_GROUP_HEARTBEAT: _api("1", "share_groups.share_group_heartbeat"),
     ApiKey.SHARE_GROUP_DESCRIBE: _api("1", "share_groups.share_group_describe"),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _api("0", "streams_groups.streams_group_heartbeat"),
+    ApiKey.STREAMS_GROUP_DESCRIBE: _api("0", "streams_groups.streams_group_describe"),
     ApiKey.LIST_CONFIG_RESOURCES: _api("0-1", "config_resources.list_config_resources"),
     ApiKey.ADD_RAFT_VOTER: _api("0-1", "quorum.add_raft_voter"),
     ApiKey.REMOVE_RAFT_VOTER: _api("0", "quorum.remove_raft_voter"),

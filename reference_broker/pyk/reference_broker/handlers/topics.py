@@ -35,4 +35,6 @@ def delete_topics(
         is_known = context.version >= FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED
         code = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
         return error_response(ApiKey.DELETE_TOPICS, request, code)
-    return services.controller.send(request, mutation_charge(ApiKey.DELETE_TOPICS, context))
+    return services.controller.send(
+        request, mutation_charge(ApiKey.DELETE_TOPICS, context, context.version)
+    )

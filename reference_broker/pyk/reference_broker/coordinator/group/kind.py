@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .shard import GroupShard
     from .share.group_config import ShareGroupConfig
     from .share.initialization import InitializedStates, InitializeStates
+    from .streams.group_config import StreamsGroupConfig
 
 
 def offsets_topic(config: BrokerConfig) -> InternalTopic:
@@ -61,6 +62,7 @@ def new_group_shard(environment: ShardEnvironment) -> GroupShard:
         environment.new_uuid,
         consumer_config=lambda: _consumer_group_config(environment.current_config()),
         share_config=lambda: _share_group_config(environment.current_config()),
+        streams_config=lambda: _streams_group_config(environment.current_config()),
         image=environment.image,
     )
 
@@ -89,6 +91,19 @@ def _share_group_config(config: BrokerConfig) -> ShareGroupConfig:
         initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
         max_size=config.group_share_max_size,
         assignor=config.group_share_assignors[0],
+    )
+
+
+def _streams_group_config(config: BrokerConfig) -> StreamsGroupConfig:
+    from .streams.group_config import StreamsGroupConfig
+
+    return StreamsGroupConfig(
+        session_timeout_ms=config.group_streams_session_timeout_ms,
+        heartbeat_interval_ms=config.group_streams_heartbeat_interval_ms,
+        assignment_interval_ms=config.group_streams_assignment_interval_ms,
+        initial_rebalance_delay_ms=config.group_streams_initial_rebalance_delay_ms,
+        num_standby_replicas=config.group_streams_num_standby_replicas,
+        max_size=config.group_streams_max_size,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyk.protocol.acls import AclOperation, ResourceType
@@ -57,19 +57,27 @@ _DESCRIBED_MEMBERS = by_item(
 )
 
 
-def describe_members(call: Call) -> HandlerResult:
-    """Refuse groups that the client may not describe, or whose topics it may not describe."""
+def describe_members_without(
+    hidden: Callable[[Call, Any], Any],
+) -> Callable[[Call], HandlerResult]:
+    """Return what refuses groups that the client may not describe.
 
-    def complete(response: Any) -> Message:
-        response.groups = [_without_hidden_topics(call, group) for group in response.groups]
-        for group in response.groups:
-            if group.authorized_operations != NO_OPERATIONS:
-                group.authorized_operations = call.access.operations(
-                    ResourceType.GROUP, group.group_id
-                )
-        return response  # type: ignore[no-any-return]
+    ``hidden`` returns what is left of a group without topics that it may not describe.
+    """
 
-    return then(_DESCRIBED_MEMBERS(call), complete)
+    def handle(call: Call) -> HandlerResult:
+        def complete(response: Any) -> Message:
+            response.groups = [hidden(call, group) for group in response.groups]
+            for group in response.groups:
+                if group.authorized_operations != NO_OPERATIONS:
+                    group.authorized_operations = call.access.operations(
+                        ResourceType.GROUP, group.group_id
+                    )
+            return response  # type: ignore[no-any-return]
+
+        return then(_DESCRIBED_MEMBERS(call), complete)
+
+    return handle
 
 
 def _without_hidden_topics(call: Call, group: Any) -> Any:
@@ -88,6 +96,10 @@ def _without_hidden_topics(call: Call, group: Any) -> Any:
         error_message="The group has described topic(s) that the client is not authorized to "
         "describe.",
     )
+
+
+describe_members = describe_members_without(_without_hidden_topics)
+"""Refuse groups that the client may not describe, or whose topics it may not describe."""
 
 
 def subscribe(call: Call) -> HandlerResult:

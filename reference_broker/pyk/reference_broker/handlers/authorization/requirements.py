@@ -14,7 +14,16 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.runtime import slotted
 
-from . import conditions, configs, groups, metadata, share_groups, topics, transactions
+from . import (
+    conditions,
+    configs,
+    groups,
+    metadata,
+    share_groups,
+    streams_groups,
+    topics,
+    transactions,
+)
 from .call import Call, by_item
 from .conditions import Condition, group_refusal, on_cluster, on_group, on_transactional_id
 from .topics import partitions
@@ -96,6 +105,9 @@ REQUIREMENTS: dict[ApiKey, Requirement] = {
             "groups_names", "results", lambda call, group: group_refusal(call, DELETE, group)
         )
     ),
+    # Groups of Kafka Streams
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _needs(on_group(READ), then=streams_groups.heartbeat),
+    ApiKey.STREAMS_GROUP_DESCRIBE: _needs(then=streams_groups.describe),
     # Share groups and their state
     ApiKey.SHARE_GROUP_HEARTBEAT: _needs(on_group(READ), then=groups.subscribe),
     ApiKey.SHARE_GROUP_DESCRIBE: _needs(then=groups.describe_members),
