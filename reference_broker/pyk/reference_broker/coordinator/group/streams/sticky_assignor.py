@@ -20,6 +20,9 @@ from .configured_topology import ConfiguredTopology
 from .tasks import TaskId, Tasks
 
 
+Rank = tuple[float, int, int]
+
+
 @slotted.frozen(kw_only=True)
 class TaskMember:
     """A member as the assignor sees it."""
@@ -77,9 +80,9 @@ class _Process:
         return sum(self.counts.values()) / len(self.counts)
 
     @property
-    def rank(self) -> tuple[float, int]:
-        """The order in which processes are given tasks."""
-        return self.load, self._position
+    def rank(self) -> Rank:
+        """The order in which processes are given tasks; among equals, where it adds least load."""
+        return self.load, -len(self.counts), self._position
 
     def least_loaded_member(self) -> str:
         return min(self.counts, key=lambda member_id: self.counts[member_id])
@@ -180,9 +183,7 @@ class _Assignment:
                 return member_id
         return None
 
-    def _give_to_least_loaded(
-        self, queue: list[tuple[tuple[float, int], _Process]], task: TaskId
-    ) -> bool:
+    def _give_to_least_loaded(self, queue: list[tuple[Rank, _Process]], task: TaskId) -> bool:
         passed = []
         while queue and task in queue[0][-1].tasks:
             passed.append(heappop(queue))
@@ -213,7 +214,7 @@ class _Assignment:
     def _count(self, member_id: str) -> int:
         return self._process_of[member_id].counts[member_id]
 
-    def _by_load(self) -> list[tuple[tuple[float, int], _Process]]:
+    def _by_load(self) -> list[tuple[Rank, _Process]]:
         queue = [(process.rank, process) for process in self._processes.values()]
         heapify(queue)
         return queue
