@@ -190,6 +190,11 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("conformance/test_acl_matrix.py",),
     ApiKey.SHARE_GROUP_HEARTBEAT: ("conformance/test_share_groups.py",),
     ApiKey.SHARE_GROUP_DESCRIBE: ("conformance/test_share_groups.py",),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: (
+        "conformance/test_streams_groups.py",
+        "conformance/test_streams_group_traces.py",
+    ),
+    ApiKey.STREAMS_GROUP_DESCRIBE: ("conformance/test_streams_groups.py",),
     ApiKey.SHARE_FETCH: ("conformance/test_share_partitions.py",),
     ApiKey.SHARE_ACKNOWLEDGE: ("conformance/test_share_partitions.py",),
     ApiKey.ADD_RAFT_VOTER: ("conformance/test_acl_matrix.py",),

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -111,6 +112,21 @@ class StreamsCoordinator:
         for name in ("streams.initial.rebalance.delay.ms", "streams.assignment.interval.ms"):
             assert await self.configure(name, "0") == (E.NONE, None)
 
+    async def see(self, *topics: str) -> None:
+        """Wait until the coordinator knows topics and settings, and leave no trace of the group."""
+        probe = self.topology(*topics)
+        async with asyncio.timeout(20):
+            while (answer := await self.join("probe", topology=probe)).error_code or answer.status:
+                await self.beat("probe", -1)
+                await self.delete()
+                await asyncio.sleep(0.05)
+        await self.beat("probe", -1)
+        assert await self.delete() is E.NONE
+
+    async def delete(self) -> E:
+        answer = await self.client.ask(DeleteGroupsRequest(groups_names=[self.group]), 2)
+        return E(answer.results[0].error_code)
+
     async def commit(
         self, member: str, epoch: int, *, partition: int = 0, version: int = 9, topic: str = ""
     ) -> E:
@@ -136,15 +152,23 @@ class StreamsCoordinator:
 
 
 @contextlib.asynccontextmanager
-async def streams_coordinator(kafka: Kafka, group: str) -> AsyncIterator[StreamsCoordinator]:
-    """Connect to the coordinator of a group, with a topic of four partitions and a changelog."""
-    topic = await asyncio.to_thread(make_topic, kafka, "text", partitions=4)
-    store = await asyncio.to_thread(make_topic, kafka, "counts", partitions=4)
+async def connected_to_coordinator(kafka: Kafka, group: str) -> AsyncIterator[RawClient]:
+    """Connect to the coordinator of a group."""
     async with RawClient(kafka.bootstrap) as node_0:
         address = await coordinator_of(node_0, group)
     async with RawClient(address) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def streams_coordinator(kafka: Kafka, group: str) -> AsyncIterator[StreamsCoordinator]:
+    """Connect to the coordinator of a new group, with a topic of four partitions and a store."""
+    topic = await asyncio.to_thread(make_topic, kafka, "text", partitions=4)
+    store = await asyncio.to_thread(make_topic, kafka, "counts", partitions=4)
+    async with connected_to_coordinator(kafka, group) as client:
         coordinator = StreamsCoordinator(client, group, topic, store)
         await coordinator.assign_at_once()
+        await coordinator.see(topic)
         yield coordinator
 
 

@@ -12,6 +12,7 @@ from support.acl_matrix.admin_requests import (
 from support.acl_matrix.old_requests import OLD
 from support.acl_matrix.requests import OF_GROUPS, OF_RECORDS, OF_TRANSACTIONS, Request
 from support.acl_matrix.share_requests import OF_SHARE_GROUPS
+from support.acl_matrix.streams_requests import OF_STREAMS_GROUPS
 
 
 def requests_of(user: str) -> dict[str, Request]:
@@ -24,6 +25,7 @@ REQUESTS: dict[str, Request] = (
     OF_RECORDS
     | OF_GROUPS
     | OF_SHARE_GROUPS
+    | OF_STREAMS_GROUPS
     | OF_TRANSACTIONS
     | OLD
     | OF_TOPICS

@@ -12,7 +12,7 @@ from .consumer.consumer_group import CONSUMER, ConsumerGroup
 from .groups import Group
 from .member import Member
 from .share.share_group import SHARE, ShareGroup
-from .streams.streams_group import STREAMS, StreamsGroup
+from .streams.streams_group import STREAMS, StreamsGroup, StreamsGroupState
 
 CLASSIC = "classic"
 
@@ -34,9 +34,16 @@ def list_groups(
             group_type=_type_of(group),
         )
         for group in groups
-        if (not states or group.state.value.lower() in states)
-        and (not types or _type_of(group) in types)
+        if (not states or _filtered_as(group) in states) and (not types or _type_of(group) in types)
     ]
+
+
+def _filtered_as(group: Group) -> str:
+    """Return the name by which filters know the state of a group; Kafka has another for one."""
+    if group.state is StreamsGroupState.NOT_READY:
+        return "not_ready"
+    name: str = group.state.value
+    return name.lower()
 
 
 def _type_of(group: Group) -> str:

@@ -19,7 +19,6 @@ from pyk.runtime import slotted
 from .configured_topology import ConfiguredTopology
 from .tasks import TaskId, Tasks
 
-
 Rank = tuple[float, int, int]
 
 
