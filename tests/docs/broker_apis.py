@@ -16,14 +16,6 @@ from support.acl_matrix.requests import EXEMPT
 PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 
-STREAMS = "groups of Kafka Streams (KIP-1071), which Kafka serves by default"
-
-NOT_SERVED = {
-    ApiKey.STREAMS_GROUP_HEARTBEAT: STREAMS,
-    ApiKey.STREAMS_GROUP_DESCRIBE: STREAMS,
-}
-"""The APIs that brokers of Apache Kafka 4.3 serve and this one does not, and what they are for."""
-
 LIMITS = {
     ApiKey.ADD_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: "one node: nothing moves",
@@ -55,10 +47,6 @@ Apache Kafka 4.3.1 are in `tests/golden/acl_answers.json`.
 def page() -> str:
     """Return the text of the page."""
     rows = {key: _served(key) for key in APIS}
-    rows |= {
-        key: (key.api_name, "none", f"not served: {what}", "refused: the connection is closed")
-        for key, what in NOT_SERVED.items()
-    }
     lines = [" | ".join((str(int(key)), *rows[key])) for key in sorted(rows)]
     return HEAD + "".join(f"| {line} |\n" for line in lines)
 
