@@ -10,6 +10,7 @@ import pytest
 
 from pyk.clients import AsyncAdmin, AsyncConsumer, SubscriptionPattern, TopicPartition
 from pyk.clients.errors import (
+    CommitFailedError,
     GroupAuthorizationFailedError,
     KafkaError,
     TopicAuthorizationFailedError,
@@ -300,6 +301,43 @@ async def test_a_topic_that_was_created_again_is_read_from_its_beginning(options
                 await asyncio.sleep(6)
                 committed = await consumer.committed([("orders", 0)])
                 assert [offset.offset for offset in committed.values() if offset] == [9]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@virtual_time
+async def test_records_from_before_a_topic_was_created_again_are_not_committed(protocol):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        await produce(cluster, "orders", 5)
+        async with make_consumer(
+            cluster,
+            topics=["orders"],
+            group_id="g",
+            group_protocol=protocol,
+            enable_auto_commit=False,
+        ) as consumer:
+            before = await polled(consumer)
+            await consumer.commit(before[3])
+            await delete(cluster, "orders")
+            await cluster.create_topic("orders")
+            await produce(cluster, "orders", 9)
+            after = await polled(consumer)
+
+            for argument in (before[4], before):
+                with pytest.raises(CommitFailedError, match="created again") as refused:
+                    await consumer.commit(argument)
+                assert refused.value.definite
+            await consumer.commit(after[0])
+            committed = await consumer.committed([("orders", 0)])
+
+    assert [offset.offset for offset in committed.values() if offset] == [1]
+
+
+async def polled(consumer: AsyncConsumer[Any, Any]) -> Any:
+    """Return the records of the first poll that brings some."""
+    while not (records := await consumer.poll(5)):
+        pass
+    return records
 
 
 @virtual_time

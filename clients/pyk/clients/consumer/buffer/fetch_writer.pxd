@@ -12,6 +12,7 @@ cdef class FetchWriter:
     @cython.locals(partition=PartitionBuffer)
     cpdef PartitionBuffer add_partition(self, object topic_partition)
     cpdef remove_partition(self, PartitionBuffer partition)
+    cpdef reassign(self, PartitionBuffer partition, object assignment)
     cpdef set_position(self, PartitionBuffer partition, long long offset, long epoch)
     cpdef bint append(
         self, PartitionBuffer partition, FetchedRecords fetched, object size, long long next_offset

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records.cursor import FetchedRecords
 
@@ -41,6 +42,11 @@ class FetchWriter:
             self._void(partition)
             if self.buffer.partitions.get(partition.topic_partition) is partition:
                 del self.buffer.partitions[partition.topic_partition]
+
+    def reassign(self, partition: PartitionBuffer, assignment: Assignment) -> None:
+        """Hand out what comes from now on under another assignment."""
+        with self.buffer.lock:
+            partition.assignment = assignment
 
     def set_position(self, partition: PartitionBuffer, offset: int, epoch: int) -> None:
         """Set the position to ``offset`` and drop what is fetched.

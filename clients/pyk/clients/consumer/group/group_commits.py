@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
-from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
+from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets, of_another_topic
 from pyk.clients.consumer.commits.committer import Committer, is_ours_by
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.group.commit_progress import CommitProgress
@@ -85,12 +85,13 @@ class GroupCommits:
         """Commit offsets that the application names.
 
         Raises :class:`CommitFailedError` if the partition of a named record was lost since; for a
-        named offset, that of the last record that the application got.
+        named offset, that of the last record that the application got. So it does if the topic of a
+        named record was deleted and created again.
         """
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
         versions = {p: self._partitions[p].version for p in owners if p in self._partitions}
         await self._committer.commit(
-            wanted.offsets, deadline, is_ours_by(owners), self._topic_ids(owners)
+            wanted.offsets, deadline, is_ours_by(owners), self._topics_of(wanted)
         )
         self.progress.stored(wanted.offsets, versions)
 
@@ -193,6 +194,16 @@ class GroupCommits:
             for p in partitions
             if p in self._partitions and (topic_id := self._partitions[p].topic_id) is not None
         }
+
+    def _topics_of(self, wanted: OffsetsToCommit) -> dict[str, UUID]:
+        """Return the topics that offsets are of; raise if one is no longer the topic of its
+        name."""
+        topic_ids = self._topic_ids(wanted.offsets)
+        for partition, assignment in wanted.assignments.items():
+            read_id = assignment.topic_id
+            if read_id is not None and topic_ids.setdefault(partition.topic, read_id) != read_id:
+                raise of_another_topic(partition)
+        return topic_ids
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float

@@ -51,7 +51,9 @@ class MetadataChanges:
         """Apply the topic's id: with another id than before, it was deleted and created again."""
         former_id = assigned.topic_id
         assigned.topic_id = topic_id
-        if former_id is not None and former_id != topic_id:
+        if former_id is None:
+            assigned.buffer.assignment.topic_id = topic_id
+        elif former_id != topic_id:
             self._positions.topic_recreated(assigned, former_id)
 
     def leader_changed(self, assigned: AssignedPartition, leader_epoch: int) -> None:

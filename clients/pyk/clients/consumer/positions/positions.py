@@ -33,6 +33,7 @@ from pyk.clients.consumer.positions.position_errors import (
 )
 from pyk.clients.consumer.positions.reset_policy import ResetTarget, reset_policy
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
     KafkaError,
@@ -107,18 +108,24 @@ class Positions:
 
         All of its records are new to the consumer, whatever end the policy names.
         """
-        saved = self.saved.take(assigned.topic_partition)
+        buffer, saved = assigned.buffer, self.saved.take(assigned.topic_partition)
+        another = Assignment(assigned.topic_partition, topic_id=assigned.topic_id)
         if saved is not None and saved.topic_id == assigned.topic_id:  # the former id was false
+            is_over = saved.assignment.is_lost
+            self._writer.reassign(buffer, another if is_over else saved.assignment)
             self._know(assigned, saved.offset, saved.epoch)
         elif assigned.state in (PositionState.KNOWN, PositionState.VALIDATE):
             log.warning(
                 "Topic %s was deleted and created again; %s was read up to offset %d",
                 assigned.topic_partition.topic,
                 assigned.topic_partition,
-                assigned.buffer.position,
+                buffer.position,
             )
-            self.saved.save(assigned.buffer, former_id)
-            self._begin_new_topic(assigned, assigned.buffer.position)
+            self.saved.save(buffer, former_id)
+            self._writer.reassign(buffer, another)
+            self._begin_new_topic(assigned, buffer.position)
+        else:
+            self._writer.reassign(buffer, another)
 
     def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
         assigned.readable_end = UNKNOWN

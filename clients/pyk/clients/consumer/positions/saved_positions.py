@@ -13,6 +13,7 @@ from uuid import UUID
 import attrs
 
 from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -26,6 +27,8 @@ class SavedPosition:
     """-1 if that was not known yet."""
     epoch: int
     is_paused: bool
+    assignment: Assignment
+    """The assignment under which the records before it were handed out."""
 
 
 class SavedPositions:
@@ -41,7 +44,13 @@ class SavedPositions:
 
     def save(self, buffer: PartitionBuffer, topic_id: UUID | None) -> None:
         """Remember the position of a partition, and whether the application has paused it."""
-        saved = SavedPosition(topic_id, buffer.position, buffer.position_epoch, buffer.is_paused)
+        saved = SavedPosition(
+            topic_id,
+            buffer.position,
+            buffer.position_epoch,
+            buffer.is_paused,
+            buffer.assignment,
+        )
         if saved.offset >= 0 or saved.is_paused:
             self._saved[buffer.topic_partition] = saved
 

@@ -7,6 +7,8 @@ member has read on from there, so no caller may commit their offsets any more.
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import attrs
 
 from pyk.clients.topic_partition import TopicPartition
@@ -14,7 +16,7 @@ from pyk.clients.topic_partition import TopicPartition
 
 @attrs.define(eq=False)
 class Assignment:
-    """One partition from the moment it is assigned until it is taken away.
+    """One partition from the moment it is assigned until it is taken away, or is of another topic.
 
     Every record carries the assignment under which it was handed out. Used on the event loop only,
     except for the reference that records hold.
@@ -23,3 +25,6 @@ class Assignment:
     topic_partition: TopicPartition
     is_lost: bool = False
     """The group has taken the partition away. It may be back, in another assignment."""
+    topic_id: UUID | None = None
+    """The topic of its records, None with brokers without topic ids. One that was deleted and
+    created again is another topic, which gets none of their offsets."""

@@ -452,6 +452,38 @@ def test_a_topic_is_read_on_once_it_has_its_former_id_again() -> None:
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 10)
 
 
+def test_a_topic_that_was_created_again_is_another_assignment() -> None:
+    setting, partition = known(offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    former = partition.buffer.assignment
+    setting.changes.topic_seen(partition, UUID(int=1))
+    assert partition.buffer.assignment is former
+
+    for number in (2, 3):  # the second time while the position is unknown
+        setting.changes.topic_seen(partition, UUID(int=number))
+        assert partition.buffer.assignment.topic_id == UUID(int=number)
+
+    assert (former.topic_id, former.is_lost) == (UUID(int=1), False)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_topic_that_has_its_former_id_again_has_its_assignment_unless_that_was_lost(
+    is_lost: bool,
+) -> None:
+    setting, partition = known(offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    former = partition.buffer.assignment
+    setting.changes.topic_seen(partition, UUID(int=2))
+
+    former.is_lost = is_lost
+    setting.changes.topic_seen(partition, UUID(int=1))
+
+    assert (partition.buffer.assignment is former) is not is_lost
+    assert partition.buffer.assignment.topic_id == UUID(int=1)
+    assert not partition.buffer.assignment.is_lost
+    assert partition.buffer.position == 10
+
+
 def test_partitions_that_were_unassigned_are_not_read_on_when_they_are_assigned_again() -> None:
     setting, partition = known(offset=10)
     setting.partitions.set_aside([A0])
