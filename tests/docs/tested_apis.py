@@ -192,6 +192,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.SHARE_GROUP_DESCRIBE: ("conformance/test_share_groups.py",),
     ApiKey.STREAMS_GROUP_HEARTBEAT: (
         "conformance/test_streams_groups.py",
+        "conformance/test_streams_application.py",
         "conformance/test_streams_group_traces.py",
     ),
     ApiKey.STREAMS_GROUP_DESCRIBE: ("conformance/test_streams_groups.py",),

@@ -322,10 +322,22 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def compile_java(source: Path, folder: Path) -> None:
-    """Compile a class that uses Kafka's own into a folder."""
+def fetch_streams(version: str = VERSION) -> Path:
+    """Return the jar of Kafka Streams, downloaded once: it needs no other for stores in memory."""
+    jar = JARS / "streams" / f"kafka-streams-{version}.jar"
+    if not jar.exists():
+        artifact = f"-Dartifact=org.apache.kafka:kafka-streams:{version}"
+        copy = ["mvn", "-q", "-B", "dependency:copy", artifact, f"-DoutputDirectory={jar.parent}"]
+        done = subprocess.run(copy, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+    return jar
+
+
+def compile_java(source: Path, folder: Path, *jars: Path) -> None:
+    """Compile a class that uses Kafka's own, and what is in ``jars``, into a folder."""
+    class_path = ":".join((f"{fetch()}/*", *map(str, jars)))
     done = subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{fetch()}/*", "-d", str(folder), str(source)],
+        ["javac", "-nowarn", "-cp", class_path, "-d", str(folder), str(source)],
         capture_output=True, check=False, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
