@@ -28,7 +28,6 @@ LIMITS = {
     ApiKey.PUSH_TELEMETRY: "as Kafka with a plug-in; the last push of each client is kept",
     ApiKey.REMOVE_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
     ApiKey.SASL_HANDSHAKE: "Kafka has version 0 too, for logins without SaslAuthenticate",
-    ApiKey.UNREGISTER_BROKER: "the running node refuses, Kafka would do it",
 }
 """In what an API differs from Apache Kafka 4.3, or what one node leaves of it."""
 

@@ -229,11 +229,16 @@ class ApacheKafka:
             "group.initial.rebalance.delay.ms": "0",
         } | self._config
 
-    def format(self) -> None:
+    def write_properties(self) -> None:
+        """Write the node's configuration."""
+        properties = self._properties().items()
+        self._properties_file.write_text("".join(f"{k}={v}\n" for k, v in properties))
+
+    def format(self, *options: str) -> None:
         """Write the node's configuration, and prepare its data folder."""
-        file = self._properties_file
-        file.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-        arguments = ("format", "-t", self._cluster_id, "-c", str(file))
+        self.write_properties()
+        file = str(self._properties_file)
+        arguments = ("format", "-t", self._cluster_id, "-c", file, *options)
         done = tool("kafka.tools.StorageTool", *arguments, version=self._version)
         if done.returncode:
             raise RuntimeError(f"formatting the storage failed:\n{done.stdout}{done.stderr}")

@@ -26,10 +26,11 @@ from pyk.protocol.messages.incremental_alter_configs import (
 )
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
+from pyk.reference_broker.controller.bootstrap import default_bootstrap
 from pyk.reference_broker.controller.configs import ConfigOperation
 from pyk.reference_broker.controller.image import Change, MetadataImage
 from pyk.reference_broker.controller.records import MetadataRecord
-from pyk.reference_broker.controller.requests import decide
+from pyk.reference_broker.controller.requests import begin_to_lead, decide
 from pyk.reference_broker.controller.shard import ControllerShard
 from pyk.reference_broker.controller.topics import TopicDefaults
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
@@ -83,6 +84,7 @@ class Controllers:
         )
         for _ in runtime.load():
             pass
+        runtime.tell(lambda shard, _: begin_to_lead(shard, default_bootstrap()))
         return runtime
 
     def _publish(self, records: Iterable[MetadataRecord]) -> None:

@@ -8,14 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
 from pyk.runtime.timers import Moment, TimerQueue
 
 from .awaiting import value_of
+from .bootstrap_file import read_or_write_bootstrap
 from .broker_configs import BrokerConfigs
 from .config import BrokerConfig, LogConfig
 from .controller import requests
+from .controller.bootstrap import unsupported_features
 from .controller.delegation_tokens import TokenSettings
+from .controller.features import METADATA_VERSION
 from .controller.image import MetadataImage
 from .controller.names import CLUSTER_METADATA_TOPIC
 from .controller.quorum import Quorum
@@ -107,8 +111,30 @@ async def open_controller(
         await asyncio.sleep(0)
     # There were fewer records than offsets if a snapshot was loaded.
     image.record_count = shard.image.record_count = opened.log_end_offset
+    _begin_to_lead(controller, logs, opened, image, moment().time_ms)
     snapshots.begin()
     return controller
+
+
+def _begin_to_lead(
+    controller: ShardRuntime[ControllerShard],
+    logs: LogManager,
+    opened: Log,
+    image: MetadataImage,
+    time_ms: int,
+) -> None:
+    """Begin a new epoch of the log; raise ``StorageError`` if the cluster needs what is missing."""
+    unsupported = unsupported_features(image.features)
+    if unsupported:
+        raise StorageError(
+            f"{opened.directory} is of a cluster with {', '.join(unsupported)}, which this broker "
+            "cannot run"
+        )
+    bootstrap: list[Message] = []
+    if METADATA_VERSION not in image.features:
+        directory = logs.data_directory
+        bootstrap = read_or_write_bootstrap(directory.filesystem, directory.path, time_ms)
+    controller.tell(lambda shard, _: requests.begin_to_lead(shard, bootstrap))
 
 
 def _new_shard(

@@ -13,16 +13,15 @@ from pyk.protocol.messages.broker_registration import (
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
-    FeatureLevelRecord,
     PartitionChangeRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    UnregisterBrokerRecord,
 )
 from pyk.protocol.schema import Message
 
-from .feature_updates import min_insync_replicas_record
-from .features import FEATURES
-from .image import MetadataImage
+from .features import ELR_VERSION
+from .image import NO_LEADER, MetadataImage
 from .leader_changes import leader_changes
 from .metadata_versions import DIRECTORY_ASSIGNMENT
 
@@ -42,23 +41,15 @@ Records = list[Message]
 
 
 def register_broker(
-    image: MetadataImage, min_insync_replicas: int, request: BrokerRegistrationRequest
+    image: MetadataImage, request: BrokerRegistrationRequest
 ) -> tuple[BrokerRegistrationResponse, Records]:
-    """Give the broker a new epoch; a new cluster also agrees on what all brokers share."""
-    records: Records = []
-    if not image.features:
-        records += [
-            FeatureLevelRecord(name=feature.name, feature_level=feature.finalized)
-            for feature in FEATURES
-            if feature.finalized
-        ]
-        records.append(min_insync_replicas_record(min_insync_replicas))
-    epoch = image.record_count + len(records)  # the offset of the registration
+    """Give the broker a new epoch, and the lead of its partitions that have no leader."""
     has_directories = image.metadata_version >= DIRECTORY_ASSIGNMENT
     log_dirs = sorted(request.log_dirs) if has_directories else []
-    records.append(_registration(request, epoch, log_dirs))
-    records += leader_changes(image, request.broker_id, log_dirs)
-    return BrokerRegistrationResponse(broker_epoch=epoch), records
+    epoch = image.record_count  # the offset of the registration
+    registration = _registration(request, epoch, log_dirs)
+    changes = leader_changes(image, request.broker_id, log_dirs)
+    return BrokerRegistrationResponse(broker_epoch=epoch), [registration, *changes]
 
 
 def _registration(
@@ -106,20 +97,42 @@ def begin_leader_epochs(image: MetadataImage, node_id: int) -> Records:
 
 def unregister_broker(
     image: MetadataImage, request: UnregisterBrokerRequest
-) -> UnregisterBrokerResponse:
-    """Refuse to forget a broker: the only one there is runs, and others are not known."""
+) -> tuple[UnregisterBrokerResponse, Records]:
+    """Forget a broker; one that runs leads nothing from then on, until it starts again."""
     from pyk.protocol.messages.unregister_broker import UnregisterBrokerResponse
 
     broker_id = request.broker_id
-    if broker_id not in image.brokers:
-        return UnregisterBrokerResponse(
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        response = UnregisterBrokerResponse(
             error_code=ErrorCode.BROKER_ID_NOT_REGISTERED,
             error_message=f"Broker ID {broker_id} is not currently registered",
         )
-    return UnregisterBrokerResponse(
-        error_code=ErrorCode.INVALID_REQUEST,
-        error_message=f"Broker {broker_id} is running as the only node: stop it instead",
-    )
+        return response, []
+    removal = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    return UnregisterBrokerResponse(error_message=""), [*_resignations(image, broker_id), removal]
+
+
+def _resignations(image: MetadataImage, node_id: int) -> Records:
+    """Take the lead of its partitions from a node; there is nobody else who could lead them.
+
+    With eligible leader replicas (KIP-966) the last one in sync is no longer in sync, but may
+    become the leader again.
+    """
+    has_elr = ELR_VERSION in image.features
+    return [
+        PartitionChangeRecord(
+            partition_id=number,
+            topic_id=topic.topic_id,
+            leader=NO_LEADER,
+            isr=[] if has_elr else None,
+            eligible_leader_replicas=[node_id] if has_elr else None,
+            last_known_elr=[node_id] if has_elr else None,
+        )
+        for topic in image.topics.values()
+        for number, partition in topic.partitions.items()
+        if partition.leader == node_id
+    ]
 
 
 def allocate_producer_ids(

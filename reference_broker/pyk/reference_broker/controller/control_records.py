@@ -6,7 +6,8 @@ voters are part of the image here, so that all that is known of the quorum is in
 
 from __future__ import annotations
 
-from pyk.protocol.messages.control_records import ControlRecordTypeSchema
+from pyk.protocol.errors import UnknownMessageError
+from pyk.protocol.messages.control_records import ControlRecordTypeSchema, LeaderChangeMessage
 from pyk.protocol.messages.raft_records import KRaftVersionRecord, VotersRecord
 from pyk.protocol.persisted import decode_versioned, encode_versioned
 from pyk.protocol.schema import Message
@@ -15,8 +16,12 @@ LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, VOTERS = 2, 3, 4
 
 KeyValue = tuple[bytes | None, bytes | None]
 
-_OF_QUORUM: dict[int, type[Message]] = {KRAFT_VERSION: KRaftVersionRecord, VOTERS: VotersRecord}
-_TYPES = {message: number for number, message in _OF_QUORUM.items()}
+_MESSAGES: dict[int, type[Message]] = {
+    LEADER_CHANGE: LeaderChangeMessage,
+    KRAFT_VERSION: KRaftVersionRecord,
+    VOTERS: VotersRecord,
+}
+_TYPES = {message: number for number, message in _MESSAGES.items()}
 
 
 def is_control(message: Message) -> bool:
@@ -40,9 +45,12 @@ def control_type(key: bytes | None) -> int:
 
 def is_about_quorum(key: bytes | None) -> bool:
     """Return whether a control record is part of the image; raise ``ProtocolError``."""
-    return control_type(key) in _OF_QUORUM
+    return control_type(key) in (KRAFT_VERSION, VOTERS)
 
 
 def decode_control(key: bytes, value: bytes | None) -> Message:
     """Return a record about the quorum; raise ``ProtocolError``."""
-    return _OF_QUORUM[control_type(key)].decode(value or b"", 0)
+    number = control_type(key)
+    if number not in _MESSAGES:
+        raise UnknownMessageError(f"no control record of the quorum has the type {number}")
+    return _MESSAGES[number].decode(value or b"", 0)

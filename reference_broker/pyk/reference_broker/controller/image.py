@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 from uuid import UUID
 
 from pyk.protocol.messages.access_records import (
@@ -40,6 +41,8 @@ from .log_dirs import UNASSIGNED_DIRECTORY, is_online_directory
 from .metadata_versions import HIGHEST
 from .names import unified_name
 
+T = TypeVar("T")
+
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 BROKER_LOGGER_RESOURCE = 8
@@ -61,6 +64,9 @@ class PartitionImage:
     directories: tuple[UUID, ...] = ()
     """The log directory of each replica, in the order of ``replicas``; none where the log does not
     say."""
+    eligible_leader_replicas: tuple[int, ...] = ()
+    """Replicas that may lead although they are not in sync (KIP-966)."""
+    last_known_elr: tuple[int, ...] = ()
 
     def directory_of(self, node_id: int) -> UUID:
         """Return the log directory of the replica of a broker."""
@@ -210,6 +216,8 @@ class MetadataImage:
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
             directories=tuple(record.directories),
+            eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
         )
         topic.partitions[record.partition_id] = partition
         name = TopicPartition(topic.name, record.partition_id)
@@ -221,14 +229,16 @@ class MetadataImage:
         has_leader = record.leader != UNCHANGED_LEADER
         partition = slotted.evolve(
             known,
-            replicas=known.replicas if record.replicas is None else tuple(record.replicas),
-            isr=known.isr if record.isr is None else tuple(record.isr),
+            replicas=_changed(record.replicas, known.replicas),
+            isr=_changed(record.isr, known.isr),
             leader=record.leader if has_leader else known.leader,
             leader_epoch=known.leader_epoch + has_leader,
             partition_epoch=known.partition_epoch + 1,
-            directories=(
-                known.directories if record.directories is None else tuple(record.directories)
+            directories=_changed(record.directories, known.directories),
+            eligible_leader_replicas=_changed(
+                record.eligible_leader_replicas, known.eligible_leader_replicas
             ),
+            last_known_elr=_changed(record.last_known_elr, known.last_known_elr),
         )
         topic.partitions[record.partition_id] = partition
         name = TopicPartition(topic.name, record.partition_id)
@@ -330,6 +340,10 @@ class MetadataImage:
     def _client_quota(self, record: ClientQuotaRecord) -> list[Change]:
         self.client_quotas.replay(record)
         return []
+
+
+def _changed(new: list[T] | None, known: tuple[T, ...]) -> tuple[T, ...]:
+    return known if new is None else tuple(new)
 
 
 def _endpoint(record: BrokerEndpoint) -> Endpoint:

@@ -96,6 +96,8 @@ def _topic(topic: TopicImage) -> Iterator[Message]:
             leader_epoch=partition.leader_epoch,
             partition_epoch=partition.partition_epoch,
             directories=list(partition.directories),
+            eligible_leader_replicas=list(partition.eligible_leader_replicas) or None,
+            last_known_elr=list(partition.last_known_elr) or None,
         )
 
 

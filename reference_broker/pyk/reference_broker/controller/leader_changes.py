@@ -1,7 +1,8 @@
 """Which partitions lose or get a leader with the log directories of a broker (KIP-858). Pure.
 
 A partition whose replicas are all in failed directories has no leader. It gets one again when a
-broker registers with the directory.
+broker registers with the directory. So do those that Apache Kafka has left without a leader when it
+stopped, and those of a broker that was unregistered while it ran, if there is no replica elsewhere.
 """
 
 from __future__ import annotations
@@ -19,12 +20,24 @@ from .log_dirs import is_online_directory
 def leader_changes(image: MetadataImage, node_id: int, online: Sequence[UUID]) -> list[Message]:
     """Return what changes for partitions now that these directories of a broker are online."""
     return [
-        PartitionChangeRecord(partition_id=number, topic_id=topic.topic_id, leader=leader)
+        _change(topic.topic_id, number, partition, leader)
         for topic in image.topics.values()
         for number, partition in topic.partitions.items()
         if (leader := leader_with(partition, node_id, partition.directory_of(node_id), online))
         != partition.leader
     ]
+
+
+def _change(
+    topic_id: UUID, number: int, partition: PartitionImage, leader: int
+) -> PartitionChangeRecord:
+    record = PartitionChangeRecord(partition_id=number, topic_id=topic_id, leader=leader)
+    if leader not in (NO_LEADER, *partition.isr):
+        # KIP-966: the last replica was taken out of those in sync, and may lead again.
+        record.isr = [leader]
+        record.eligible_leader_replicas = [] if partition.eligible_leader_replicas else None
+        record.last_known_elr = [] if partition.last_known_elr else None
+    return record
 
 
 def leader_with(
@@ -35,5 +48,5 @@ def leader_with(
         return partition.leader
     if not is_online_directory(directory, online):
         return NO_LEADER if partition.leader == node_id else partition.leader
-    may_lead = partition.leader == NO_LEADER and node_id in partition.isr
-    return node_id if may_lead else partition.leader
+    may_lead = node_id in partition.isr or partition.replicas == (node_id,)
+    return node_id if partition.leader == NO_LEADER and may_lead else partition.leader

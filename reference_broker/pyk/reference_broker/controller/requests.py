@@ -49,6 +49,16 @@ def expire_tokens(shard: ControllerShard, moment: Moment) -> tuple[None, Decisio
     return None, _decision(shard, sweep_tokens(shard.image, moment.time_ms))
 
 
+def begin_to_lead(shard: ControllerShard, bootstrap: list[Message]) -> Decision:
+    """Begin a new epoch of the metadata log; a new cluster begins with ``bootstrap``."""
+    from .bootstrap import first_records_of_epoch
+
+    records = first_records_of_epoch(
+        shard.quorum(), shard.image, bootstrap, shard.defaults.min_insync_replicas
+    )
+    return _decision(shard, records)
+
+
 def begin_leader_epochs(shard: ControllerShard, node_id: int) -> tuple[None, Decision]:
     """Let a node lead its partitions in a new epoch; see :mod:`.broker_requests`."""
     from .broker_requests import begin_leader_epochs
@@ -122,7 +132,7 @@ def _list_reassignments(shard: ControllerShard, request: Any) -> Decided:
 def _unregister_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import unregister_broker
 
-    return unregister_broker(shard.image, request), ()
+    return unregister_broker(shard.image, request)
 
 
 def _describe_quorum(shard: ControllerShard, request: Any, _: Principal, now_ms: int) -> Decided:
@@ -187,7 +197,7 @@ def _expire_token(
 def _register_broker(shard: ControllerShard, request: Any) -> Decided:
     from .broker_requests import register_broker
 
-    return register_broker(shard.image, shard.defaults.min_insync_replicas, request)
+    return register_broker(shard.image, request)
 
 
 def _heartbeat(shard: ControllerShard, request: Any) -> Decided:
