@@ -16,6 +16,22 @@ from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
 _numbers = itertools.count()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of one broker of Apache Kafka in one worker, and others by file: a broker is a
+    JVM, and takes long to start."""
+    for item in items:
+        if item.get_closest_marker("conformance") and not item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group(_broker_of(item)))
+
+
+def _broker_of(item: pytest.Item) -> str:
+    """Return the broker that all scenarios share, or the file that starts one of its own."""
+    definitions = item._fixtureinfo.name2fixturedefs.get("kafka", ())
+    if not any(definition.scope == "session" for definition in definitions[-1:]):
+        return item.path.stem
+    return str(item.callspec.params["kafka"])
+
+
 @pytest.fixture(
     scope="session",
     params=[

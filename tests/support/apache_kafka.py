@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import SystemRandom
@@ -49,8 +50,7 @@ def fetch(version: str = VERSION) -> Path:
     folder = JARS / version
     if folder.exists():
         return folder
-    JARS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=JARS) as work:
+    with _maven(), tempfile.TemporaryDirectory(dir=JARS) as work:
         Path(work, "pom.xml").write_text(_pom(version))
         copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
         done = subprocess.run(copy, check=False, cwd=work, capture_output=True, text=True)
@@ -61,6 +61,15 @@ def fetch(version: str = VERSION) -> Path:
         with contextlib.suppress(OSError):  # another process was faster
             Path(work, "jars").rename(folder)
     return folder
+
+
+@contextlib.contextmanager
+def _maven() -> Iterator[None]:
+    """Let one process at a time use Maven, whose own folder two would damage."""
+    JARS.mkdir(parents=True, exist_ok=True)
+    with (JARS / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def tool(
@@ -314,17 +323,25 @@ def free_ports(count: int) -> list[int]:
     """Return ports that are free and differ: all are held until the last is found.
 
     No system gives them to outgoing connections, which could take the port of a node that is down.
+    Each process of a test run has a range of its own.
     """
     random = SystemRandom()
+    ports_of_process = _ports_of_process()
     ports: list[int] = []
     with contextlib.ExitStack() as held:
         while len(ports) < count:
             probe = held.enter_context(socket.socket())
             with contextlib.suppress(OSError):
-                port = random.randrange(*PORTS)
+                port = random.choice(ports_of_process)
                 probe.bind(("127.0.0.1", port))
                 ports.append(port)
     return ports
+
+
+def _ports_of_process() -> range:
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return range(PORTS[0] + worker, PORTS[1], workers)
 
 
 def fetch_streams(version: str = VERSION) -> Path:
@@ -333,7 +350,8 @@ def fetch_streams(version: str = VERSION) -> Path:
     if not jar.exists():
         artifact = f"-Dartifact=org.apache.kafka:kafka-streams:{version}"
         copy = ["mvn", "-q", "-B", "dependency:copy", artifact, f"-DoutputDirectory={jar.parent}"]
-        done = subprocess.run(copy, check=False, capture_output=True, text=True)
+        with _maven():
+            done = subprocess.run(copy, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
     return jar
 
