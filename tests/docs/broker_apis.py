@@ -19,7 +19,6 @@ COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 LIMITS = {
     ApiKey.ADD_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: "one node: nothing moves",
-    ApiKey.ALTER_REPLICA_LOG_DIRS: "nothing moves yet",
     ApiKey.DESCRIBE_QUORUM: "one node, the only voter; listeners of the broker",
     ApiKey.ELECT_LEADERS: "one node: no election is needed",
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "as Kafka with a plug-in that takes metrics",

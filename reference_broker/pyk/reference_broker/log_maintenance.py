@@ -9,8 +9,10 @@ from .storage import LogManager
 
 
 class LogMaintenance:
-    """Retention, flushes, checkpoints and compaction, from :meth:`schedule` until the timers are
-    closed."""
+    """Retention, flushes, checkpoints, compaction and moves, until the timers are closed.
+
+    :meth:`schedule` begins them.
+    """
 
     def __init__(self, logs: LogManager, follower: MetadataFollower, timers: TimerQueue) -> None:
         self._logs = logs
@@ -18,11 +20,15 @@ class LogMaintenance:
         self._timers = timers
         logs.compactor.arm = self._schedule_compaction
         self._schedule_compaction(logs.next_due())
+        logs.moves.arm = self._schedule_moves
 
     def _schedule_compaction(self, at: float) -> None:
         self._timers.schedule(
             "compaction", at, lambda _: self._logs.compactor.run(self._logs.config)
         )
+
+    def _schedule_moves(self, at: float) -> None:
+        self._timers.schedule("moves of logs", at, lambda _: self._logs.moves.run())
 
     def schedule(self) -> None:
         """Wait until the next task is due."""

@@ -114,6 +114,14 @@ class Partition:
         self._advance_high_watermark()
         self._notify()
 
+    def move_to(self, log: Log) -> None:
+        """Use another log from now on, with the same records: it was moved."""
+        self.log.flusher.when_moved = lambda: None
+        self.log = log
+        self.reader = PartitionReader(log, self.leadership)
+        log.flusher.when_moved = self._flushed
+        self._flushed()
+
     def resign(self, leader_id: int, leader_epoch: int) -> None:
         """Stop leading: ``leader_id`` leads now, no broker if it is -1."""
         self.leadership.change(leader_id, leader_epoch)

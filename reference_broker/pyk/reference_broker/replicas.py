@@ -13,7 +13,9 @@ from .controller.image import MetadataImage, PartitionImage
 from .controller.log_dirs import NO_DIRECTORY, UNASSIGNED_DIRECTORY, is_online_directory
 from .errors import ApiError
 from .partition import Partition
-from .storage import LogManager
+from .storage import Log, LogManager
+from .storage.data_directory import may_move
+from .storage.log_directory import LogDirectory
 
 OPEN_DIRECTORIES = (NO_DIRECTORY, UNASSIGNED_DIRECTORY)
 
@@ -45,6 +47,7 @@ class Replicas:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
+        logs.moves.when_moved = self._moved
 
     @property
     def logs(self) -> LogManager:
@@ -78,8 +81,12 @@ class Replicas:
     def open_when_used(
         self, names: Iterable[TopicPartition], follow: Callable[[TopicPartition], None]
     ) -> None:
-        """Call ``follow`` for each of these when it is used for the first time."""
-        self._unopened.update(dict.fromkeys(names, follow))
+        """Call ``follow`` for each of these when it is used for the first time, or is to move."""
+        for name in names:
+            if self._logs.homes.is_unfinished(name):
+                follow(name)
+            else:
+                self._unopened[name] = follow
 
     def unopened(self) -> list[TopicPartition]:
         """Return the partitions that were not used yet."""
@@ -151,6 +158,7 @@ class Replicas:
             held = Partition(name, topic.topic_id, self._node_id, opened)
             held.add_listener(self._on_moved)
             self._partitions[name.topic, name.partition] = held
+            self._resume_move(held)
         if image.leader == self._node_id:
             held.become_leader(image.leader_epoch, image.replicas, image.isr)
         else:
@@ -167,6 +175,57 @@ class Replicas:
         is_certain = len(self._logs.log_dirs) == 1 and known in OPEN_DIRECTORIES
         if home is not None and home.directory_id != known and not is_certain:
             self._on_located(topic_id, name.partition, home.directory_id)
+
+    def move(self, name: TopicPartition, path: str) -> None:
+        """Begin to move the log of a partition to another directory; raise :class:`ApiError`.
+
+        It stays where it is if ``path`` is its directory: a move under way ends then. A partition
+        that is created later begins in the directory.
+        """
+        target = self._move_target(name, path)
+        moves, homes = self._logs.moves, self._logs.homes
+        under_way = moves.get(name)
+        if under_way is not None and under_way.target is not target:
+            moves.end(name)
+        try:
+            partition = self.get(name.topic, name.partition)
+        except ApiError as error:
+            if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
+                homes.prefer(name, target)
+            if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                raise ApiError(ErrorCode.REPLICA_NOT_AVAILABLE) from error
+            raise
+        if homes.of(name) is target or moves.get(name) is not None:
+            return
+        if self._logs.failures or partition.failure is not None:
+            # The directory that is offline may have a copy, too.
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "A log directory is offline.")
+        moves.begin(partition.log, partition.topic_id, target)
+
+    def _move_target(self, name: TopicPartition, path: str) -> LogDirectory:
+        if not may_move(name):
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
+        if path not in self._logs.log_dirs:
+            raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND)
+        target = self._logs.homes.at(path)
+        if target is None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline.")
+        return target
+
+    def _moved(self, moved: Log) -> None:
+        """Use a log that has taken the place of another."""
+        name = moved.topic_partition
+        partition, image = self.find(name), self._image.partition(name)
+        if partition is not None:
+            partition.move_to(moved)
+            if image is not None:
+                self._locate(name, partition.topic_id, image)
+
+    def _resume_move(self, partition: Partition) -> None:
+        """Go on with the move that an earlier broker began."""
+        target = self._logs.homes.take_unfinished(partition.topic_partition)
+        if target is not None and target is not self._logs.homes.of(partition.topic_partition):
+            self._logs.moves.begin(partition.log, partition.topic_id, target)
 
     def retire(self, name: TopicPartition) -> None:
         """Stop serving a partition; its log stays until ``follow`` deletes it."""

@@ -25,7 +25,7 @@ from pyk.reference_broker.config.log_config import (
     MAX_INT64,
     TIMESTAMP_TYPES,
 )
-from pyk.reference_broker.config.metadata_log_config import MetadataLogConfig
+from pyk.reference_broker.config.log_dirs_config import LogDirsConfig
 from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
 @slotted.frozen(kw_only=True)
-class BrokerConfig(MetadataLogConfig):
+class BrokerConfig(LogDirsConfig):
     """The effective configuration of one broker."""
 
     # The node
@@ -63,10 +63,6 @@ class BrokerConfig(MetadataLogConfig):
         "PLAINTEXT",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         doc="The protocol between brokers if inter.broker.listener.name is not set.",
-    )
-    log_dirs: tuple[str, ...] | None = optional_strings(doc="The data directories.")
-    metadata_log_dir: str | None = string(
-        None, doc="The directory of the metadata log, by default the first data directory."
     )
 
     # The network

@@ -83,12 +83,12 @@ def _asked(
 
 
 def _add_partition(replicas: Replicas, name: TopicPartition, found: dict[str, Sizes]) -> None:
-    """Add a partition to the directory that it is in; do nothing if it is not here."""
+    """Add a partition to the directory that it is in, and to the one that it is on its way to."""
     try:
         log = replicas.get(name.topic, name.partition).log
     except ApiError:
         return
-    home = replicas.logs.homes.of(name)
+    home, move = replicas.logs.homes.of(name), replicas.logs.moves.get(name)
     if home is not None:
         found.setdefault(home.path, {}).setdefault(name.topic, []).append(
             DescribeLogDirsPartition(
@@ -97,12 +97,21 @@ def _add_partition(replicas: Replicas, name: TopicPartition, found: dict[str, Si
                 offset_lag=max(log.high_watermark - log.log_end_offset, 0),
             )
         )
+    if move is not None:
+        found.setdefault(move.target.path, {}).setdefault(name.topic, []).append(
+            DescribeLogDirsPartition(
+                partition_index=name.partition,
+                partition_size=0 if move.copy is None else move.copy.segments.size,
+                offset_lag=move.offset_lag,
+                is_future_key=True,
+            )
+        )
 
 
 def alter_replica_log_dirs(
     services: LogDirServices, request: AlterReplicaLogDirsRequest, context: RequestContext
 ) -> AlterReplicaLogDirsResponse:
-    """Leave partitions in the directory that they are in; others cannot be found."""
+    """Begin to move partitions to other directories; DescribeLogDirs shows how far they are."""
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for directory in request.dirs:
         for topic in directory.topics:
@@ -112,7 +121,7 @@ def alter_replica_log_dirs(
             result.partitions += [
                 AlterReplicaLogDirPartitionResult(
                     partition_index=number,
-                    error_code=_move_error(
+                    error_code=_move(
                         services.replicas, TopicPartition(topic.name, number), directory.path
                     ),
                 )
@@ -121,11 +130,9 @@ def alter_replica_log_dirs(
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 
-def _move_error(replicas: Replicas, name: TopicPartition, path: str) -> ErrorCode:
-    if path not in replicas.logs.log_dirs:
-        return ErrorCode.LOG_DIR_NOT_FOUND
+def _move(replicas: Replicas, name: TopicPartition, path: str) -> ErrorCode:
     try:
-        replicas.get(name.topic, name.partition)
+        replicas.move(name, path)
     except ApiError as error:
         return error.code
     return ErrorCode.NONE

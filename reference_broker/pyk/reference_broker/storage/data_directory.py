@@ -29,9 +29,11 @@ log = logging.getLogger(__name__)
 LOCK_FILE = ".lock"
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
+FUTURE_SUFFIX = "-future"
 
 _MAX_NAME_LENGTH = 255
 _LOG_DIRECTORY = re.compile(rf"({TOPIC_NAME})-(0|[1-9][0-9]{{0,9}})")
+_FUTURE_DIRECTORY = re.compile(rf"{_LOG_DIRECTORY.pattern}\.[0-9a-f]{{32}}{FUTURE_SUFFIX}")
 
 
 @slotted.define
@@ -91,6 +93,20 @@ class DataDirectory:
             if match and self.filesystem.is_directory(f"{self.path}/{name}"):
                 found.append(TopicPartition(match[1], int(match[2])))
         return found
+
+    def take_copies(self) -> set[TopicPartition]:
+        """Remove the copies of logs that were on their way here; return their partitions."""
+        found = set()
+        for name in self.filesystem.list_directory(self.path):
+            match = _FUTURE_DIRECTORY.fullmatch(name)
+            if match:
+                self.filesystem.remove_tree(f"{self.path}/{name}")
+                found.add(TopicPartition(match[1], int(match[2])))
+        return found
+
+    def path_of_copy(self, partition: TopicPartition, unique_id: UUID) -> str:
+        """Return the directory for a copy of a log that is on its way here."""
+        return f"{self.path_of(partition)}.{unique_id.hex}{FUTURE_SUFFIX}"
 
     def rename(self, partition: TopicPartition, unique_id: UUID, suffix: str) -> str:
         """Rename a log, so that a new one can have its name; return its new path.
@@ -153,6 +169,11 @@ def _make_directories(filesystem: FileSystem, path: str) -> None:
         _make_directories(filesystem, above)
     filesystem.make_directory(path)
     filesystem.sync_directory(above)
+
+
+def may_move(partition: TopicPartition) -> bool:
+    """Return whether the name of a copy of this log is not too long (KAFKA-4893)."""
+    return len(f"{partition}.{UUID(int=0).hex}{FUTURE_SUFFIX}") <= _MAX_NAME_LENGTH
 
 
 def random_id(random: Random) -> str:

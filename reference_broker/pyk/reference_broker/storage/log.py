@@ -58,7 +58,7 @@ class Log:
     ``log_start_offset`` is the first offset that can be read, ``log_end_offset`` the next one to be
     given. ``reader`` finds records, ``flusher`` knows how much is on the disk. ``high_watermark``
     is kept by the partition: nothing from there on is deleted. ``compacted_to`` is kept by the
-    compactor.
+    compactor. A log that ``is_moving`` to another directory is not compacted.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Log:
     ) -> None:
         self.directory = directory
         self.filesystem = files.filesystem
+        self.is_moving = False
         self.topic_partition = topic_partition
         self.config = config
         self.log_start_offset = loaded.log_start_offset

@@ -63,6 +63,20 @@ class LogCheckpoints:
         """Learn how the last write of a file went."""
         self._files[task].end_update(error)
 
+    def write_log_start_offset(self, partition: TopicPartition, offset: int) -> None:
+        """Write down, now, where a log starts that is not among the logs yet; raise ``OSError``.
+
+        One that is being written does not get it: the next one does.
+        """
+        write = self.log_start_offsets.begin_update({partition: offset})
+        if write is not None:
+            try:
+                write.finish()
+            except OSError as error:
+                self.log_start_offsets.end_update(error)
+                raise
+            self.log_start_offsets.end_update(None)
+
     def forget(self, partition: TopicPartition) -> None:
         """Leave a partition out of all files, each from its next write on."""
         for file in self._files.values():

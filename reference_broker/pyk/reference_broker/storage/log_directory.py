@@ -10,14 +10,20 @@ from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
+from pyk.reference_broker.storage.data_directory import (
+    DELETE_SUFFIX,
+    FUTURE_SUFFIX,
+    DataDirectory,
+)
 from pyk.reference_broker.storage.directory_tasks import DirectoryTasks
 from pyk.reference_broker.storage.disk import Disk, run_all
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.flushing import FlushQueue
+from pyk.reference_broker.storage.future_logs import FutureLogs
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.log_names import LogNames
+from pyk.reference_broker.storage.move_marker import MoveMarker, read_marker
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
 from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
@@ -28,7 +34,8 @@ log = logging.getLogger(__name__)
 class LogDirectory:
     """The logs in one data directory, opened when they are needed. Belongs to the broker's loop.
 
-    ``tasks`` are its maintenance.
+    ``names`` tells whose logs they are, ``futures`` has copies that are on their way here, and
+    ``tasks`` are the maintenance.
     """
 
     def __init__(
@@ -48,7 +55,8 @@ class LogDirectory:
         self._logs: dict[TopicPartition, Log] = {}
         self._waiting_for_names: dict[TopicPartition, Callable[[], object]] = {}
         self._checkpoints = LogCheckpoints(filesystem, path, self._logs)
-        self._names = LogNames(data_directory, environment.new_id)
+        self.names = LogNames(data_directory, environment.new_id)
+        self.futures = FutureLogs(data_directory, self._files, self._flushes, environment)
         self.tasks = DirectoryTasks(
             path,
             filesystem,
@@ -77,11 +85,6 @@ class LogDirectory:
     def directory_id(self) -> UUID:
         return self.data_directory.id
 
-    @property
-    def unopened(self) -> frozenset[TopicPartition]:
-        """The partitions whose logs an earlier broker left, and nobody has opened."""
-        return frozenset(self._names.unopened)
-
     def volume_bytes(self) -> tuple[int, int] | None:
         """Return how large the volume of the directory is, and what of it is usable."""
         return self.data_directory.filesystem.volume_bytes(self.path)
@@ -92,7 +95,7 @@ class LogDirectory:
 
     def has(self, partition: TopicPartition) -> bool:
         """Return whether a partition has a log here, opened or not; raise ``OSError``."""
-        return partition in self._logs or self._names.has_directory(partition)
+        return partition in self._logs or self.names.has_directory(partition)
 
     # Opening
 
@@ -112,8 +115,14 @@ class LogDirectory:
                     f"the checkpoints still name an earlier log of {partition}, whose directory "
                     "is missing: restore it, or start again to begin an empty one"
                 )
-            self._names.write_topic_id(partition, topic_id)
-            opened = self._open(partition, config)
+            self.names.write_topic_id(partition, topic_id)
+            opened = self._open(
+                partition,
+                config,
+                recovery_point=self._checkpoints.recovery_points.get(partition),
+                log_start_offset=self._checkpoints.log_start_offsets.get(partition),
+                was_shut_down_cleanly=self.was_shut_down_cleanly,
+            )
         except OSError as error:
             raise StorageError(f"cannot open the log of {partition}: {error}") from error
         opened.high_watermark = min(
@@ -124,10 +133,18 @@ class LogDirectory:
             self._checkpoints.compacted_to.get(partition), opened.log_end_offset
         )
         self._logs[partition] = opened
-        self._names.unopened.discard(partition)
+        self.names.unopened.discard(partition)
         return opened
 
-    def _open(self, partition: TopicPartition, config: LogConfig) -> Log:
+    def _open(
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        *,
+        recovery_point: int,
+        log_start_offset: int,
+        was_shut_down_cleanly: bool,
+    ) -> Log:
         return Log.open(
             self._files,
             self.data_directory.path_of(partition),
@@ -136,9 +153,9 @@ class LogDirectory:
             clock=self._environment.clock,
             random=self._environment.random,
             flushes=self._flushes,
-            recovery_point=self._checkpoints.recovery_points.get(partition),
-            log_start_offset=self._checkpoints.log_start_offsets.get(partition),
-            was_shut_down_cleanly=self.was_shut_down_cleanly,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            was_shut_down_cleanly=was_shut_down_cleanly,
         )
 
     # Names
@@ -155,12 +172,12 @@ class LogDirectory:
         """
         if partition in self._logs:
             return True
-        if self._names.has_directory(partition):
-            known = self._names.topic_id(partition)
+        if self.names.has_directory(partition):
+            known = self.names.topic_id(partition)
             if None in (known, topic_id) or known == topic_id:
                 return True
-            if partition in self._names.unopened:
-                self._names.set_aside(partition)
+            if partition in self.names.unopened:
+                self.names.set_aside(partition)
             else:
                 log.warning("%s has a log of another topic of that name; deleting it", partition)
                 self.delete(partition)
@@ -184,14 +201,6 @@ class LogDirectory:
                 flushed_to,
             )
 
-    def topic_id(self, partition: TopicPartition) -> UUID | None:
-        """Return which topic a log belongs to, None if that is unknown; raise ``OSError``."""
-        return self._names.topic_id(partition)
-
-    def set_aside(self, partition: TopicPartition) -> None:
-        """Rename an unopened log, so that its name is free; raise ``OSError``."""
-        self._names.set_aside(partition)
-
     def _tell_of_room(self) -> None:
         """Open the logs that were waiting; a write that began before they did was too early.
 
@@ -203,17 +212,11 @@ class LogDirectory:
         if self._waiting_for_names:
             self.tasks.write_checkpoints_of_forgotten()
 
-    def set_strays_aside(
-        self, is_known: Callable[[TopicPartition, UUID | None], bool]
-    ) -> list[TopicPartition]:
-        """Rename the logs that no metadata names, and return their partitions."""
-        return self._names.set_strays_aside(is_known)
-
     # Deleting
 
     def mark_deleted(self, partition: TopicPartition) -> None:
         """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
-        self._names.unopened.discard(partition)
+        self.names.unopened.discard(partition)
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete the log of a partition, opened or not; do nothing if it has none.
@@ -225,13 +228,63 @@ class LogDirectory:
         if deleted is not None:
             deleted.release()
             delay_ms = deleted.config.file_delete_delay_ms
-        self._names.forget_topic_id(partition)
+        self.names.forget_topic_id(partition)
         self._checkpoints.forget(partition)
-        if not self._names.has_directory(partition):
+        if not self.names.has_directory(partition):
             return
         path = self.data_directory.rename(partition, self._environment.new_id(), DELETE_SUFFIX)
-        self._names.unopened.discard(partition)
+        self.names.unopened.discard(partition)
         self.tasks.remove_later(path, delay_ms)
+
+    # Moving here
+
+    def move_marker(self, partition: TopicPartition) -> MoveMarker:
+        """Return what a move has left beside a log; raise ``OSError``."""
+        return read_marker(self.data_directory.filesystem, self.data_directory.path_of(partition))
+
+    def prepare_name(self, partition: TopicPartition) -> None:
+        """Let the checkpoints forget an earlier log of this name."""
+        self._checkpoints.forget(partition)
+        self.tasks.write_checkpoints_of_forgotten()
+
+    def is_name_free(self, partition: TopicPartition) -> bool:
+        """Return whether no checkpoint on the disk names an earlier log."""
+        return not self._checkpoints.may_name(partition)
+
+    def rename_copy(self, partition: TopicPartition, log_start_offset: int) -> None:
+        """Give a copy, which is complete and closed, the name of the log; raise ``OSError``."""
+        copy = self.futures.get(partition)
+        assert copy is not None
+        if log_start_offset > copy.segments.first.base_offset:
+            self._checkpoints.write_log_start_offset(partition, log_start_offset)
+        filesystem = self.data_directory.filesystem
+        filesystem.rename(copy.directory, self.data_directory.path_of(partition))
+        self.futures.take(partition)
+        filesystem.sync_directory(self.path)
+
+    def open_moved(self, source: Log) -> Log:
+        """Open what was a copy of ``source``, in its state; raise ``OSError`` or ``LogError``."""
+        partition = source.topic_partition
+        moved = self._open(
+            partition,
+            source.config,
+            recovery_point=source.log_end_offset,
+            log_start_offset=source.log_start_offset,
+            was_shut_down_cleanly=True,
+        )
+        moved.high_watermark, moved.compacted_to = source.high_watermark, source.compacted_to
+        moved.producers = source.producers
+        self._logs[partition] = moved
+        return moved
+
+    def discard_copy(self, partition: TopicPartition) -> None:
+        """Delete a copy that is not needed any more, if there is one; raise ``OSError``."""
+        copy = self.futures.take(partition)
+        if copy is not None:
+            copy.release()
+            path = copy.directory.removesuffix(FUTURE_SUFFIX) + DELETE_SUFFIX
+            self.data_directory.filesystem.rename(copy.directory, path)
+            self.tasks.remove_later(path, 0)
 
     # Closing
 
@@ -300,7 +353,7 @@ class LogDirectory:
 
         self._release()
         # A log that was not opened after a crash was not recovered either.
-        is_recovered = self.was_shut_down_cleanly or not self._names.unopened
+        is_recovered = self.was_shut_down_cleanly or not self.names.unopened
         is_clean = is_recovered and not failures
         self._disk.run(
             partial(self.data_directory.close, broker_epoch if is_clean else None), unlocked
@@ -322,7 +375,7 @@ class LogDirectory:
 
     def fail(self, error: StorageError) -> None:
         """Put all logs out of use: the disk has failed. Nothing is written any more."""
-        for opened in self:
+        for opened in (*self, *self.futures):
             opened.flusher.give_up(error)
         waiting, self._waiting_for_names = self._waiting_for_names, {}
         for when_free in waiting.values():
@@ -331,7 +384,7 @@ class LogDirectory:
             self.data_directory.close(None)
 
     def _release(self) -> None:
-        for opened in self:
+        for opened in (*self, *self.futures):
             opened.release()
         self._logs.clear()
 

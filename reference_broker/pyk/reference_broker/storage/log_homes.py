@@ -13,6 +13,7 @@ from uuid import UUID
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.log_directory import LogDirectory
+from pyk.reference_broker.storage.move_marker import counts_less
 
 IsKnown = Callable[[TopicPartition, UUID | None], bool]
 
@@ -36,13 +37,44 @@ class LogHomes:
         self.directory_ids = frozenset(each.directory_id for each in self.directories)
         self._rivals: dict[TopicPartition, list[LogDirectory]] = {}
         for directory in dict.fromkeys((metadata_directory, *self.directories)):
-            for partition in sorted(directory.unopened):
+            for partition in sorted(directory.names.unopened):
                 first = self._homes.get(partition)
                 if first is None:
                     self.add(partition, directory)
                 else:
-                    _check_rivals(partition, first, directory)
-                    self._rivals.setdefault(partition, [first]).append(directory)
+                    self._add_rival(partition, first, directory)
+        self._unfinished = {
+            partition: directory
+            for directory in self.directories
+            for partition in directory.futures.unfinished
+        }
+
+    def _add_rival(
+        self, partition: TopicPartition, first: LogDirectory, second: LogDirectory
+    ) -> None:
+        """Take in a second log of one name; raise ``StorageError`` if nothing tells which counts.
+
+        One of them was replaced by the other, or they are of two topics.
+        """
+        try:
+            replaced = _replaced(partition, first, second)
+            if replaced is None:
+                _check_topics(partition, first, second)
+                self._rivals.setdefault(partition, [first]).append(second)
+                return
+            replaced.delete(partition)
+        except OSError as error:
+            raise StorageError(f"cannot tell the logs of {partition} apart: {error}") from error
+        if replaced is first:
+            self.add(partition, second)
+
+    def take_unfinished(self, partition: TopicPartition) -> LogDirectory | None:
+        """Return, once, where a log was on its way to when the broker ended."""
+        return self._unfinished.pop(partition, None)
+
+    def is_unfinished(self, partition: TopicPartition) -> bool:
+        """Return whether a log was on its way to another directory when the broker ended."""
+        return partition in self._unfinished
 
     def at(self, path: str) -> LogDirectory | None:
         """Return the directory at a path, None if there is none that can be used."""
@@ -103,10 +135,10 @@ class LogHomes:
         for partition, directories in self._rivals.items():
             self.remove(partition)
             for directory in directories:
-                if is_known(partition, directory.topic_id(partition)):
+                if is_known(partition, directory.names.topic_id(partition)):
                     self.add(partition, directory)
                 else:
-                    directory.set_aside(partition)
+                    directory.names.set_aside(partition)
         self._rivals.clear()
 
     def is_lost(self, partition: TopicPartition) -> bool:
@@ -128,16 +160,22 @@ class LogHomes:
         return lost
 
 
-def _check_rivals(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> None:
-    """Raise if two directories have a log of the same topic."""
-    try:
-        topic_ids = first.topic_id(partition), second.topic_id(partition)
-    except OSError as error:
-        raise StorageError(f"cannot tell the topic of {partition}: {error}") from error
-    if None not in topic_ids and topic_ids[0] != topic_ids[1]:
-        return
-    raise StorageError(
-        f"{first.path} and {second.path} both have a log of {partition}: a copy was made by hand, "
-        "or a directory failed while the partition moved. Remove one of the two, and best the one "
-        "whose disk has failed recently"
-    )
+def _replaced(
+    partition: TopicPartition, first: LogDirectory, second: LogDirectory
+) -> LogDirectory | None:
+    """Return the directory whose log was replaced by the other one's; None if nothing says so."""
+    one, two = first.move_marker(partition), second.move_marker(partition)
+    if counts_less(one, two):
+        return first
+    return second if counts_less(two, one) else None
+
+
+def _check_topics(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> None:
+    """Raise if two logs of one name are of the same topic."""
+    topic_ids = first.names.topic_id(partition), second.names.topic_id(partition)
+    if None in topic_ids or topic_ids[0] == topic_ids[1]:
+        raise StorageError(
+            f"{first.path} and {second.path} both have a log of {partition}: a copy was made by "
+            "hand, or a directory failed while the partition moved. Remove one of the two, and "
+            "best the one whose disk has failed recently"
+        )

@@ -21,6 +21,7 @@ from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageErr
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_directory import LogDirectory
 from pyk.reference_broker.storage.log_homes import LogHomes
+from pyk.reference_broker.storage.log_moves import LogMoves
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
@@ -41,9 +42,9 @@ class LogManager:
     """The logs in the data directories of a broker. Belongs to the broker's loop.
 
     The broker drives its maintenance: ``for task in manager.due(): manager.perform(task)``, again
-    at ``next_due``; and its ``compactor``. Whatever waits for the device is given to ``disk``.
-    ``homes`` tells which directory a log is in. ``failures`` are the directories that are offline,
-    by path, with what is wrong with each.
+    at ``next_due``; and its ``compactor`` and ``moves``. Whatever waits for the device is given to
+    ``disk``. ``homes`` tells which directory a log is in. ``failures`` are the directories that are
+    offline, by path, with what is wrong with each.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class LogManager:
         self.homes = LogHomes(
             (each for each in self._directories if each.path in log_dirs), self._metadata_directory
         )
+        self.moves = LogMoves(self.homes, environment, lambda: self.config)
         self._schedule = MaintenanceSchedule(config, environment.clock.now())
         self.compactor = LogCompactor(
             self,
@@ -191,6 +193,7 @@ class LogManager:
 
     def mark_deleted(self, partition: TopicPartition) -> None:
         """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
+        self.moves.end(partition)
         home = self.homes.of(partition)
         if home is None:
             self.homes.remove(partition)  # it may be lost
@@ -202,6 +205,7 @@ class LogManager:
 
         Its name is free at once, its files stay for ``file.delete.delay.ms``.
         """
+        self.moves.end(partition)
         home = self.homes.of(partition)
         if home is not None:
             home.delete(partition)
@@ -217,7 +221,7 @@ class LogManager:
         """
         self.homes.set_rivals_aside(is_known)
         for directory in self._directories:
-            for partition in directory.set_strays_aside(is_known):
+            for partition in directory.names.set_strays_aside(is_known):
                 self.homes.remove(partition)
 
     def due(self) -> list[Task]:
@@ -248,6 +252,7 @@ class LogManager:
         failure = FailedDirectoryError(f"data directory {directory.path} has failed: {error}")
         self._directories.remove(directory)
         self.failures[directory.path] = failure
+        self.moves.end_all_of(directory)
         lost = self.homes.take_offline(directory)
         log.error(
             "Data directory %s is offline until the broker is restarted, with %d partitions: %s",
@@ -270,6 +275,7 @@ class LogManager:
         """
         self._is_closed = True
         self.compactor.close()
+        self.moves.close()
         left = len(self._directories)
         errors: list[StorageError] = []
 
@@ -288,5 +294,6 @@ class LogManager:
         """Release all files and write nothing, as if the process had died."""
         self._is_closed = True
         self.compactor.close()
+        self.moves.close()
         for directory in self._directories:
             directory.abandon()

@@ -58,7 +58,7 @@ class _Pass:
     def is_outdated(self) -> bool:
         """Whether segments were deleted or truncated meanwhile, so that it must not go on."""
         finished = set(list(self.log.segments)[:-1])
-        return any(
+        return self.log.is_moving or any(
             segment not in finished or segment.size != size
             for segment, size in self.sources.items()
         )
@@ -133,6 +133,7 @@ class LogCompactor:
     def _may_be_compacted(self, each: Log) -> bool:
         return (
             each.config.is_compacted
+            and not each.is_moving
             and len(each.segments) > 1
             and each.failure is None
             and each not in self._passes

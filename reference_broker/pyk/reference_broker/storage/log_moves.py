@@ -1,0 +1,317 @@
+"""Move logs between the data directories of a broker, while they are read and written (KIP-113).
+
+A copy is made beside, chunk by chunk: the disk reads, the broker's loop appends. When the copy has
+nearly all that the log has, it is flushed, gets the last records, and takes the log's place in one
+turn of the loop, so nothing is appended in between. See ``move_marker`` for crashes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from uuid import UUID
+
+from pyk.protocol.records import read_batches
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.config import BrokerConfig
+from pyk.reference_broker.storage.errors import LogError, helpful_traceback
+from pyk.reference_broker.storage.file_records import FileRecords
+from pyk.reference_broker.storage.log import Log
+from pyk.reference_broker.storage.log_directory import LogDirectory
+from pyk.reference_broker.storage.log_homes import LogHomes
+from pyk.reference_broker.storage.move_marker import (
+    GIVEN_UP,
+    REPLACES,
+    remove_marker,
+    write_marker,
+)
+from pyk.reference_broker.storage.storage_environment import StorageEnvironment
+from pyk.runtime import slotted
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 1 << 20
+RETRY_SECONDS = 10.0
+NAME_RETRY_SECONDS = 0.1
+
+
+@slotted.define(eq=False)
+class Move:
+    """A log on its way. ``copy`` is None before the first chunk, and after a failure."""
+
+    partition: TopicPartition
+    topic_id: UUID | None
+    source: Log
+    target: LogDirectory
+    move_id: UUID
+    copy: Log | None = None
+    is_close: bool = False
+    """Whether the copy had all that the log had when it was last read."""
+    is_marked: bool = False
+    is_renamed: bool = False
+    is_busy: bool = False
+    not_before: float = 0.0
+    has_failed: bool = False
+
+    @property
+    def is_behind(self) -> bool:
+        return self.copy is None or self.copy.log_end_offset < self.source.log_end_offset
+
+    @property
+    def offset_lag(self) -> int:
+        """How many offsets the copy is behind."""
+        end = self.source.log_start_offset if self.copy is None else self.copy.log_end_offset
+        return self.source.log_end_offset - end
+
+
+class LogMoves:
+    """All moves of a broker. Belongs to its loop.
+
+    ``arm`` is told when to call ``run`` the next time. ``when_moved`` is told of each log that has
+    taken the place of another.
+    """
+
+    def __init__(
+        self, homes: LogHomes, environment: StorageEnvironment, config: Callable[[], BrokerConfig]
+    ) -> None:
+        self.arm: Callable[[float], object] = lambda at: None
+        self.when_moved: Callable[[Log], object] = lambda moved: None
+        self._homes = homes
+        self._environment = environment
+        self._config = config
+        self._moves: dict[TopicPartition, Move] = {}
+        self._io_allowed_at = 0.0
+
+    def get(self, partition: TopicPartition) -> Move | None:
+        """Return the move of a partition."""
+        return self._moves.get(partition)
+
+    def begin(self, source: Log, topic_id: UUID | None, target: LogDirectory) -> None:
+        """Begin to move a log; one that moves to another directory already changes its way."""
+        partition = source.topic_partition
+        self.end(partition)
+        target.futures.unfinished.discard(partition)
+        self._moves[partition] = Move(
+            partition, topic_id, source, target, self._environment.new_id()
+        )
+        source.is_moving = True
+        log.info("Moving %s to %s", source, target.path)
+        self.arm(self._environment.clock.now())
+
+    def end(self, partition: TopicPartition) -> None:
+        """Give a move up, if there is one; its copy is deleted."""
+        move = self._moves.pop(partition, None)
+        if move is not None:
+            move.source.is_moving = False
+            self._discard_copy(move)
+
+    def end_all_of(self, directory: LogDirectory) -> None:
+        """Give up the moves from and to a directory that has failed."""
+        for partition, move in tuple(self._moves.items()):
+            if directory in (move.target, self._homes.of(partition)):
+                self.end(partition)
+
+    def close(self) -> None:
+        """Stop moving: the broker ends. The copies show the next start what was on its way."""
+        self._moves.clear()
+
+    def run(self) -> None:
+        """Take each move a step further, and plan the next run."""
+        now = self._environment.clock.now()
+        for move in tuple(self._moves.values()):
+            if not move.is_busy and max(move.not_before, self._io_allowed_at) <= now:
+                self._guard(move, self._step)
+        waiting = [
+            max(move.not_before, self._io_allowed_at)
+            for move in self._moves.values()
+            if not move.is_busy
+        ]
+        if waiting:
+            self.arm(min(waiting))
+
+    def _guard(self, move: Move, step: Callable[[Move], None]) -> None:
+        """Carry out a step; after a failure the copy is made again, later."""
+        try:
+            step(move)
+        except (LogError, OSError) as error:
+            self._fail(move, error)
+
+    def _step(self, move: Move) -> None:
+        if move.copy is None:
+            self._begin_copy(move)
+        elif move.is_behind and not move.is_close:
+            self._read(move)
+        else:
+            self._flush(move)
+
+    # Copying
+
+    def _begin_copy(self, move: Move) -> None:
+        # Of an earlier move: with those, a crash would leave open which log counts.
+        remove_marker(move.source.filesystem, move.source.directory)
+        move.target.prepare_name(move.partition)
+        source = move.source
+        move.copy = move.target.futures.create(
+            move.partition, source.config, move.topic_id, source.log_start_offset
+        )
+
+    def _read(self, move: Move) -> None:
+        """Let the disk read the next chunk."""
+        records, data = self._next_records(move), list[bytes]()
+        end_offset = move.source.log_end_offset
+        move.is_busy = True
+
+        def done(error: BaseException | None) -> None:
+            move.is_busy = False
+            if self._moves.get(move.partition) is not move:
+                return
+            if isinstance(error, OSError):
+                self._fail(move, error)
+            else:
+                self._guard(move, lambda each: self._append(each, data[0]))
+                move.is_close = move.copy is not None and move.copy.log_end_offset >= end_offset
+                self._charge(data[0])
+            self.arm(self._io_allowed_at)
+
+        self._environment.disk.run(lambda: data.append(records.read()), done)
+
+    def _next_records(self, move: Move) -> FileRecords:
+        source, copy = move.source, move.copy
+        assert copy is not None
+        if copy.log_end_offset < source.log_start_offset:
+            copy.truncate_fully(source.log_start_offset)  # they were deleted meanwhile
+        return source.reader.read(
+            copy.log_end_offset, min(CHUNK_BYTES, source.config.max_segment_bytes)
+        )
+
+    def _append(self, move: Move, data: bytes) -> None:
+        """Append a chunk to the copy."""
+        source, copy = move.source, move.copy
+        assert copy is not None
+        if not data:
+            return
+        if copy.log_start_offset == copy.log_end_offset:
+            # The log may start in the middle of a batch.
+            first = next(read_batches(data)).base_offset
+            if first < copy.log_end_offset:
+                copy.truncate_fully(first)
+        if len(data) > copy.config.max_segment_bytes:
+            copy.config = slotted.evolve(
+                copy.config, segment_bytes=len(data), internal_segment_bytes=None
+            )
+        copy.append_as_follower(data)
+        copy.high_watermark = min(source.high_watermark, copy.log_end_offset)
+        copy.flusher.request(copy.segments.active.base_offset)
+
+    def _charge(self, data: bytes) -> None:
+        """Wait for as long as ``replica.alter.log.dirs.io.max.bytes.per.second`` says."""
+        per_second = self._config().replica_alter_log_dirs_io_max_bytes_per_second
+        now = self._environment.clock.now()
+        self._io_allowed_at = now + round(len(data) / per_second, 6)
+
+    # Taking the place of the log
+
+    def _flush(self, move: Move) -> None:
+        """Bring the copy onto the disk, with its marker, and then let it take the log's place."""
+        copy = move.copy
+        assert copy is not None
+        move.is_busy = True
+
+        def flushed() -> None:
+            if self._moves.get(move.partition) is not move:
+                return
+            mark = partial(write_marker, copy.filesystem, copy.directory, REPLACES, move.move_id)
+            self._environment.disk.run((lambda: None) if move.is_marked else mark, marked)
+
+        def marked(error: BaseException | None) -> None:
+            move.is_busy = False
+            if self._moves.get(move.partition) is not move:
+                return
+            if isinstance(error, OSError):
+                self._fail(move, error)
+            else:
+                move.is_marked = True
+                self._guard(move, self._replace)
+            self.arm(self._environment.clock.now())
+
+        copy.flusher.flush_all(flushed)
+
+    def _replace(self, move: Move) -> None:
+        """Let the copy take the log's place, unless there is more to copy first."""
+        source, copy, target = move.source, move.copy, move.target
+        assert copy is not None
+        copy.flusher.check()
+        copied = 0
+        while move.is_behind and copied < CHUNK_BYTES:
+            data = self._next_records(move).read()
+            copied += len(data)
+            self._append(move, data)
+        if move.is_behind:
+            move.is_close = False
+            return
+        source.flusher.check()
+        if not target.is_name_free(move.partition):
+            move.not_before = self._environment.clock.now() + NAME_RETRY_SECONDS
+            return
+        copy.close()
+        move.is_renamed = True
+        target.rename_copy(move.partition, source.log_start_offset)
+        moved = target.open_moved(source)
+        home = self._homes.of(move.partition)
+        del self._moves[move.partition]
+        self._homes.add(move.partition, target)
+        self.when_moved(moved)
+        log.info("Moved %s to %s", moved, target.path)
+        if home is not None:
+            self._delete_source(move, home, moved)
+
+    def _delete_source(self, move: Move, home: LogDirectory, moved: Log) -> None:
+        try:
+            home.delete(move.partition)
+        except OSError as error:
+            # The marker tells the next start that this log is not needed.
+            home.tasks.log_failure(f"Deleting {move.source}, which has moved", error)
+            return
+
+        def finish() -> None:
+            home.data_directory.filesystem.sync_directory(home.path)
+            remove_marker(moved.filesystem, moved.directory)
+
+        self._environment.disk.run(finish, lambda _: None)
+
+    # Failures
+
+    def _fail(self, move: Move, error: BaseException) -> None:
+        """Make the copy again later: the disk may be full. A broken one ends the move."""
+        if not move.has_failed:
+            log.warning(
+                "Could not move %s to %s, will try again: %s",
+                move.source,
+                move.target.path,
+                error,
+                exc_info=helpful_traceback(error),
+            )
+        move.has_failed = True
+        if move.is_renamed:
+            self._take_back(move)
+        self._discard_copy(move)
+        move.copy, move.is_close, move.is_marked, move.is_renamed = None, False, False, False
+        move.not_before = self._environment.clock.now() + RETRY_SECONDS
+
+    def _take_back(self, move: Move) -> None:
+        """Use the log on although its copy has its name already: a start must know which counts."""
+        source = move.source
+        try:
+            write_marker(source.filesystem, source.directory, GIVEN_UP, move.move_id)
+        except OSError as error:
+            source.flusher.fail(error, "keep")
+            source.flusher.when_moved()
+            return
+        with suppress(OSError):
+            move.target.delete(move.partition)
+
+    def _discard_copy(self, move: Move) -> None:
+        with suppress(OSError):
+            move.target.discard_copy(move.partition)
