@@ -195,7 +195,10 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "conformance/test_streams_application.py",
         "conformance/test_streams_group_traces.py",
     ),
-    ApiKey.STREAMS_GROUP_DESCRIBE: ("conformance/test_streams_groups.py",),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (
+        "conformance/test_streams_acls.py",
+        "conformance/test_streams_groups.py",
+    ),
     ApiKey.SHARE_FETCH: ("conformance/test_share_partitions.py",),
     ApiKey.SHARE_ACKNOWLEDGE: ("conformance/test_share_partitions.py",),
     ApiKey.ADD_RAFT_VOTER: ("conformance/test_acl_matrix.py",),

@@ -26,6 +26,15 @@ MESSAGES = {
 }
 """What Kafka says beside these errors."""
 
+UNEXPLAINED = frozenset(
+    (
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.SHARE_GROUP_HEARTBEAT,
+        ApiKey.STREAMS_GROUP_HEARTBEAT,
+    )
+)
+"""The APIs with a field for a message, beside whose errors Kafka says nothing."""
+
 
 @slotted.frozen(kw_only=True)
 class Call:
@@ -56,7 +65,8 @@ class Call:
         if not self.expects_response:
             raise ConnectionClosedError  # there is no other way to say so
         response: Any = error_response(self.api_key, self.request, code, self.version)
-        if getattr(response, "error_code", 0) and hasattr(response, "error_message"):
+        has_message = hasattr(response, "error_message") and self.api_key not in UNEXPLAINED
+        if has_message and getattr(response, "error_code", 0):
             response.error_message = MESSAGES.get(code)
         return response  # type: ignore[no-any-return]
 

@@ -69,6 +69,8 @@ def describe_members_without(
         def complete(response: Any) -> Message:
             response.groups = [hidden(call, group) for group in response.groups]
             for group in response.groups:
+                if group.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                    group.error_message = None  # as in Kafka
                 if group.authorized_operations != NO_OPERATIONS:
                     group.authorized_operations = call.access.operations(
                         ResourceType.GROUP, group.group_id

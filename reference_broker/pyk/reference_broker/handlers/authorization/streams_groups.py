@@ -6,7 +6,6 @@ from typing import Any
 
 from pyk.protocol.acls import AclOperation
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 from pyk.reference_broker.coordinator.group.streams.topology import used_topics
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.handlers.streams_groups import names_error
@@ -23,7 +22,7 @@ def heartbeat(call: Call) -> HandlerResult:
         return call.proceed()  # the handler refuses it for its names
     refusals = [topic_refusal(call, AclOperation.DESCRIBE, name) for name in used_topics(topology)]
     code = next(filter(None, refusals), ErrorCode.NONE)
-    return StreamsGroupHeartbeatResponse(error_code=code) if code else call.proceed()
+    return call.refuse(code) if code else call.proceed()
 
 
 def _without_hidden_topology(call: Call, group: Any) -> Any:
