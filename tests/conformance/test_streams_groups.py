@@ -75,7 +75,7 @@ async def test_a_member_hears_of_its_tasks_when_it_joins_and_when_they_change(
 
 
 async def test_the_first_assignment_waits_for_more_members(group_: StreamsCoordinator) -> None:
-    await group_.configure("streams.initial.rebalance.delay.ms", "600")
+    await group_.apply("streams.initial.rebalance.delay.ms", "600")
 
     answer = await group_.join("a")
     assert statuses(answer) == [
@@ -98,7 +98,7 @@ async def test_the_first_assignment_waits_for_more_members(group_: StreamsCoordi
 
 
 async def test_assignments_are_some_time_apart(group_: StreamsCoordinator) -> None:
-    await group_.configure("streams.assignment.interval.ms", "10000")
+    await group_.apply("streams.assignment.interval.ms", "10000")
     await group_.join("a")
 
     answer = await group_.join("b")
@@ -676,8 +676,8 @@ async def listed(
 
 
 async def test_a_group_may_have_settings_of_its_own(group_: StreamsCoordinator) -> None:
-    assert await group_.configure("streams.heartbeat.interval.ms", "6000") == (E.NONE, None)
-    assert (await group_.join("a")).heartbeat_interval_ms == 6000
+    await group_.apply("streams.num.standby.replicas", "1")
+    assert (await group_.join("a")).heartbeat_interval_ms == 5_001
 
     for name, value, message in (
         ("streams.heartbeat.interval.ms", "1", "group.streams.min.heartbeat.interval.ms"),

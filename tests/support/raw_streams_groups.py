@@ -54,6 +54,7 @@ class StreamsCoordinator:
         self.group = group
         self.topic = topic
         self.store = store
+        self._interval_ms = 5_000
 
     def topology(self, *sources: str, epoch: int = 0, store: str = "", **more: Any) -> Topology:
         """Return a topology of one subtopology with a store."""
@@ -93,6 +94,22 @@ class StreamsCoordinator:
         found: DescribedGroup = described
         return found
 
+    async def apply(self, name: str, value: str) -> None:
+        """Set a configuration of the group, and wait until the coordinator has it."""
+        self._interval_ms += 1
+        interval = ("streams.heartbeat.interval.ms", str(self._interval_ms))
+        for each in ((name, value), interval):  # set last, it is seen last
+            assert await self.configure(*each) == (E.NONE, None)
+        async with asyncio.timeout(20):
+            while (await self.join("probe")).heartbeat_interval_ms != self._interval_ms:
+                await self._forget_probe()
+                await asyncio.sleep(0.05)
+        await self._forget_probe()
+
+    async def _forget_probe(self) -> None:
+        await self.beat("probe", -1)
+        await self.delete()
+
     async def configure(self, name: str, value: str) -> tuple[E, str | None]:
         """Set a configuration of the group; return the error."""
         request = IncrementalAlterConfigsRequest(
@@ -117,11 +134,9 @@ class StreamsCoordinator:
         probe = self.topology(*topics)
         async with asyncio.timeout(20):
             while (answer := await self.join("probe", topology=probe)).error_code or answer.status:
-                await self.beat("probe", -1)
-                await self.delete()
+                await self._forget_probe()
                 await asyncio.sleep(0.05)
-        await self.beat("probe", -1)
-        assert await self.delete() is E.NONE
+        await self._forget_probe()
 
     async def delete(self) -> E:
         answer = await self.client.ask(DeleteGroupsRequest(groups_names=[self.group]), 2)

@@ -119,7 +119,7 @@ async def record(kafka: Kafka, seed: int) -> tuple[int, list[tuple[Step, Answer]
     members = {letter: _Member() for letter in MEMBERS}
     trace: list[tuple[Step, Answer]] = []
     async with streams_coordinator(kafka, f"traced-{uuid.uuid4()}") as coordinator:
-        await coordinator.configure("streams.num.standby.replicas", str(standbys))
+        await coordinator.apply("streams.num.standby.replicas", str(standbys))
         group = TracedGroup(coordinator, new_names())
         for _ in range(STEPS):
             step = draw(chance, members)
@@ -139,7 +139,7 @@ async def record(kafka: Kafka, seed: int) -> tuple[int, list[tuple[Step, Answer]
 async def answers(kafka: Kafka, standbys: int, steps: list[Step]) -> list[Answer]:
     """Return the answers to the requests of a trace, from a new group."""
     async with streams_coordinator(kafka, f"traced-{uuid.uuid4()}") as coordinator:
-        await coordinator.configure("streams.num.standby.replicas", str(standbys))
+        await coordinator.apply("streams.num.standby.replicas", str(standbys))
         group = TracedGroup(coordinator, new_names())
         return [await group.take(step) for step in steps]
 

@@ -66,7 +66,8 @@ class Call:
             raise ConnectionClosedError  # there is no other way to say so
         response: Any = error_response(self.api_key, self.request, code, self.version)
         has_message = hasattr(response, "error_message") and self.api_key not in UNEXPLAINED
-        if has_message and getattr(response, "error_code", 0):
+        is_refused_as_a_whole = bool(getattr(response, "error_code", 0))
+        if has_message and is_refused_as_a_whole:
             response.error_message = MESSAGES.get(code)
         return response  # type: ignore[no-any-return]
 
