@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support import apache_kafka
+from support.apache_kafka import ApacheKafka
 from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
+from support.new_brokers import NewBroker, NewReferenceBroker
 
 _numbers = itertools.count()
 
@@ -51,6 +54,18 @@ def kafka(
     if why := apache_kafka.missing():
         pytest.skip(why)
     with RealKafka(nodes=1 if request.param == "apache" else 3) as real:
+        yield real
+
+
+@pytest.fixture(params=["reference", pytest.param("apache", marks=pytest.mark.conformance)])
+def new_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewBroker]:
+    if request.param == "reference":
+        with NewReferenceBroker(tmp_path) as reference:
+            yield reference
+        return
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    with ApacheKafka() as real:
         yield real
 
 

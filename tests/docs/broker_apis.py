@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "broker-apis.md"
 COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 
 LIMITS = {
-    ApiKey.ADD_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
+    ApiKey.ADD_RAFT_VOTER: "one node: refused as by Kafka for a voter that does not run",
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: "one node: nothing moves",
     ApiKey.DESCRIBE_QUORUM: "one node, the only voter; listeners of the broker",
     ApiKey.ELECT_LEADERS: "one node: no election is needed",
@@ -25,7 +25,7 @@ LIMITS = {
     ApiKey.INIT_PRODUCER_ID: "Kafka has version 6 (KIP-939) with unstable versions enabled",
     ApiKey.LIST_PARTITION_REASSIGNMENTS: "one node: nothing moves",
     ApiKey.PUSH_TELEMETRY: "as Kafka with a plug-in; the last push of each client is kept",
-    ApiKey.REMOVE_RAFT_VOTER: "refused, as by Kafka with `kraft.version` 0",
+    ApiKey.REMOVE_RAFT_VOTER: "one node: refused as by Kafka for the only voter",
     ApiKey.SASL_HANDSHAKE: "Kafka has version 0 too, for logins without SaslAuthenticate",
 }
 """In what an API differs from Apache Kafka 4.3, or what one node leaves of it."""

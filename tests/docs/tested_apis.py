@@ -156,6 +156,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "integration/reference_broker/test_logins.py",
     ),
     ApiKey.DESCRIBE_QUORUM: (
+        "conformance/test_quorum.py",
         "conformance/test_cluster_admin.py",
         "interop/test_kafkas_own_cluster_tools.py",
     ),
@@ -201,8 +202,8 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ),
     ApiKey.SHARE_FETCH: ("conformance/test_share_partitions.py",),
     ApiKey.SHARE_ACKNOWLEDGE: ("conformance/test_share_partitions.py",),
-    ApiKey.ADD_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
-    ApiKey.REMOVE_RAFT_VOTER: ("conformance/test_acl_matrix.py",),
+    ApiKey.ADD_RAFT_VOTER: ("conformance/test_quorum.py",),
+    ApiKey.REMOVE_RAFT_VOTER: ("conformance/test_quorum.py",),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: (
         "conformance/test_share_partitions.py",
         "conformance/test_share_states.py",

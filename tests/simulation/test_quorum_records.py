@@ -125,7 +125,7 @@ async def test_each_start_begins_with_a_leader_change() -> None:
             (record,) = batch
             message = decode_control(record.key or b"", record.value)
             assert isinstance(message, LeaderChangeMessage)
-            assert (message.leader_id, batch.partition_leader_epoch) == (0, len(ends))
+            assert (message.leader_id, batch.partition_leader_epoch) == (0, len(ends) + 1)
             ends.append(log.log_end_offset)
             await node.broker.stop()
 

@@ -97,7 +97,8 @@ class ApacheKafka:
     A ``folder`` that is given is kept, with the logs of all its starts. ``controller_ports`` are
     those of all nodes of its cluster, of which it is number ``node_id``. A benchmark gives no
     ``jvm_options``: the default ones start quickly and run slowly. ``plugins`` is a folder with
-    compiled classes that the configuration may name.
+    compiled classes that the configuration may name. With a dynamic quorum the metadata log names
+    the voters, and ``format`` needs the option that says who they are.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class ApacheKafka:
         folder: Path | None = None,
         version: str = VERSION,
         plugins: Path | None = None,
+        has_dynamic_quorum: bool = False,
     ) -> None:
+        self._has_dynamic_quorum = has_dynamic_quorum
         self._jvm_options = jvm_options
         self._plugins = plugins
         self._version = version
@@ -127,6 +130,11 @@ class ApacheKafka:
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def controller_port(self) -> int:
+        """The port of the controller in this node."""
+        return self._controller_ports[self._node_id]
 
     @property
     def pid(self) -> int:
@@ -216,9 +224,7 @@ class ApacheKafka:
         return {
             "process.roles": "broker,controller",
             "node.id": str(self._node_id),
-            "controller.quorum.voters": ",".join(
-                f"{node_id}@{address}" for node_id, address in enumerate(controllers)
-            ),
+            **self._quorum(controllers),
             "listeners": f"{clients},PROXIED://127.0.0.1:{self.proxied_port},"
             f"CONTROLLER://{controllers[self._node_id]}",
             "default.replication.factor": replicas,
@@ -237,6 +243,12 @@ class ApacheKafka:
             "share.coordinator.state.topic.min.isr": in_sync,
             "group.initial.rebalance.delay.ms": "0",
         } | self._config
+
+    def _quorum(self, controllers: Sequence[str]) -> dict[str, str]:
+        if self._has_dynamic_quorum:
+            return {"controller.quorum.bootstrap.servers": ",".join(controllers)}
+        voters = (f"{node_id}@{address}" for node_id, address in enumerate(controllers))
+        return {"controller.quorum.voters": ",".join(voters)}
 
     def write_properties(self) -> None:
         """Write the node's configuration."""

@@ -205,7 +205,8 @@ def _lead_metadata_partition(opened: Log, node_id: int, snapshot: Snapshot | Non
     node = (node_id,)
     # A snapshot may be all that is left of the last epoch.
     snapshot_epoch = -1 if snapshot is None else snapshot.id.epoch
-    latest_epoch = max(opened.leader_epochs.latest_epoch, snapshot_epoch)
+    # Kafka's first leader has the epoch 1.
+    latest_epoch = max(opened.leader_epochs.latest_epoch, snapshot_epoch, 0)
     partition.become_leader(latest_epoch + 1, node, node)
     return partition
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -10,6 +9,8 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.listeners import Endpoint
 from pyk.runtime import slotted
 
+from .features import KRAFT_VERSION
+from .image import MetadataImage
 from .log_dirs import NO_DIRECTORY
 from .names import CLUSTER_METADATA_TOPIC
 
@@ -33,7 +34,7 @@ class Quorum:
 
 
 def describe_quorum(
-    quorum: Quorum, endpoints: Iterable[Endpoint], now_ms: int, request: DescribeQuorumRequest
+    quorum: Quorum, image: MetadataImage, now_ms: int, request: DescribeQuorumRequest
 ) -> DescribeQuorumResponse:
     """Describe the quorum if its partition is what is asked for, and nothing else is."""
     from pyk.protocol.messages.describe_quorum import (
@@ -55,16 +56,29 @@ def describe_quorum(
                 for topic in request.topics
             ]
         )
-    # The controller has no listener of its own: brokers' listeners lead to it.
-    listeners = [Listener(name=one.listener, host=one.host, port=one.port) for one in endpoints]
+    listeners = [
+        Listener(name=one.listener, host=one.host, port=one.port)
+        for one in quorum_endpoints(quorum, image)
+    ]
+    directory_id = quorum.directory_id if KRAFT_VERSION in image.features else NO_DIRECTORY
     return DescribeQuorumResponse(
         topics=[
             ResponseTopicData(
-                topic_name=CLUSTER_METADATA_TOPIC, partitions=[_partition(quorum, now_ms)]
+                topic_name=CLUSTER_METADATA_TOPIC,
+                partitions=[_partition(quorum, directory_id, now_ms)],
             )
         ],
         nodes=[Node(node_id=quorum.node_id, listeners=listeners)],
     )
+
+
+def quorum_endpoints(quorum: Quorum, image: MetadataImage) -> list[Endpoint]:
+    """Return where the only voter is reached.
+
+    The controller has no listener of its own: brokers' listeners lead to it.
+    """
+    node = image.brokers.get(quorum.node_id)
+    return [] if node is None else list(node.endpoints.values())
 
 
 def _unknown(number: int) -> ResponsePartitionData:
@@ -77,7 +91,7 @@ def _unknown(number: int) -> ResponsePartitionData:
     )
 
 
-def _partition(quorum: Quorum, now_ms: int) -> ResponsePartitionData:
+def _partition(quorum: Quorum, directory_id: UUID, now_ms: int) -> ResponsePartitionData:
     from pyk.protocol.messages.describe_quorum import ReplicaState, ResponsePartitionData
 
     return ResponsePartitionData(
@@ -87,6 +101,7 @@ def _partition(quorum: Quorum, now_ms: int) -> ResponsePartitionData:
         current_voters=[
             ReplicaState(
                 replica_id=quorum.node_id,
+                replica_directory_id=directory_id,
                 log_end_offset=quorum.log_end_offset,
                 last_fetch_timestamp=now_ms,
                 last_caught_up_timestamp=now_ms,

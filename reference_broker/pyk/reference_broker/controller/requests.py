@@ -138,10 +138,19 @@ def _unregister_broker(shard: ControllerShard, request: Any) -> Decided:
 def _describe_quorum(shard: ControllerShard, request: Any, _: Principal, now_ms: int) -> Decided:
     from .quorum import describe_quorum
 
-    quorum = shard.quorum()
-    node = shard.image.brokers.get(quorum.node_id)
-    endpoints = () if node is None else node.endpoints.values()
-    return describe_quorum(quorum, endpoints, now_ms, request), ()
+    return describe_quorum(shard.quorum(), shard.image, now_ms, request), ()
+
+
+def _add_voter(shard: ControllerShard, request: Any) -> Decided:
+    from .voter_requests import add_voter
+
+    return add_voter(shard.quorum(), shard.image, request), ()
+
+
+def _remove_voter(shard: ControllerShard, request: Any) -> Decided:
+    from .voter_requests import remove_voter
+
+    return remove_voter(shard.quorum(), shard.image, request), ()
 
 
 def _alter_scram(shard: ControllerShard, request: Any) -> Decided:
@@ -235,6 +244,8 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_quotas,
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
+    ApiKey.ADD_RAFT_VOTER: _add_voter,
+    ApiKey.REMOVE_RAFT_VOTER: _remove_voter,
     ApiKey.BROKER_REGISTRATION: _register_broker,
     ApiKey.BROKER_HEARTBEAT: _heartbeat,
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: _assign_replicas,

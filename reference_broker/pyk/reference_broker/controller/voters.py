@@ -13,19 +13,19 @@ from pyk.protocol.schema import Message
 
 from .features import FEATURES_BY_NAME, KRAFT_VERSION
 from .image import MetadataImage
-from .quorum import Quorum
+from .quorum import Quorum, quorum_endpoints
 
 
 def voter_set(quorum: Quorum, image: MetadataImage) -> tuple[Message, Message]:
     """Return the records that set ``kraft.version`` to 1, with this node as the only voter."""
     feature = FEATURES_BY_NAME[KRAFT_VERSION]
-    node = image.brokers.get(quorum.node_id)
-    # The controller has no listener of its own: brokers' listeners lead to it.
-    endpoints = () if node is None else node.endpoints.values()
     voter = Voter(
         voter_id=quorum.node_id,
         voter_directory_id=quorum.directory_id,
-        endpoints=[Endpoint(name=one.listener, host=one.host, port=one.port) for one in endpoints],
+        endpoints=[
+            Endpoint(name=one.listener, host=one.host, port=one.port)
+            for one in quorum_endpoints(quorum, image)
+        ],
         k_raft_version_feature=KRaftVersionFeature(
             min_supported_version=feature.lowest, max_supported_version=feature.highest
         ),

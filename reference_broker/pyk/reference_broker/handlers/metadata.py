@@ -48,6 +48,7 @@ FIRST_VERSION_WITH_LISTENER_NOT_FOUND = 6
 FIRST_VERSION_WITH_TOPIC_IDS = 12
 NO_LEADER = -1
 BROKERS, CONTROLLERS = 1, 2
+NO_CONTROLLER = -1
 
 
 class MetadataServices(Protocol):
@@ -90,7 +91,7 @@ def metadata(
             for host, port in _addresses(broker, context)
         ],
         cluster_id=services.cluster_id,
-        controller_id=services.node_id,
+        controller_id=_controller_id(services),
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_operations else NO_OPERATIONS,
     )
@@ -214,6 +215,11 @@ def _leader(
     return partition.leader, ErrorCode.NONE
 
 
+def _controller_id(services: MetadataServices) -> int:
+    """Return whom clients should send requests of administrators to, -1 if there is nobody."""
+    return services.node_id if services.node_id in services.image.brokers else NO_CONTROLLER
+
+
 def describe_cluster(
     services: MetadataServices, request: DescribeClusterRequest, context: RequestContext
 ) -> DescribeClusterResponse:
@@ -233,7 +239,7 @@ def describe_cluster(
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
         cluster_id=services.cluster_id,
-        controller_id=services.node_id,
+        controller_id=_controller_id(services),
         brokers=[
             DescribeClusterBroker(
                 broker_id=node_id,

@@ -43,7 +43,7 @@ def test_an_unknown_type_of_election_is_refused_for_each_partition() -> None:
 
 
 def test_the_quorum_is_this_node_up_to_date() -> None:
-    response = describe_quorum(QUORUM, (), 1234, quorum_of(("__cluster_metadata", 0)))
+    response = describe_quorum(QUORUM, MetadataImage(), 1234, quorum_of(("__cluster_metadata", 0)))
 
     ((partition,),) = (topic.partitions for topic in response.topics)
     (voter,) = partition.current_voters
@@ -57,7 +57,7 @@ def test_the_quorum_is_this_node_up_to_date() -> None:
     ids=str,
 )
 def test_no_other_partition_has_a_quorum(partitions: list[tuple[str, int]]) -> None:
-    response = describe_quorum(QUORUM, (), 1234, quorum_of(*partitions))
+    response = describe_quorum(QUORUM, MetadataImage(), 1234, quorum_of(*partitions))
 
     found = [one for topic in response.topics for one in topic.partitions]
     assert [one.error_code for one in found] == [3] * len(partitions)
