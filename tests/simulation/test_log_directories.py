@@ -265,3 +265,42 @@ def test_groups_whose_log_is_on_a_failed_disk_come_back_with_it() -> None:
             assert offsets[TopicPartition("orders", 0)].offset == 1
 
     run(scenario())
+
+
+@pytest.mark.parametrize("operation", range(0, 60, 2))
+def test_a_disk_that_fails_at_any_operation_refuses_nothing_of_the_others(operation: int) -> None:
+    async def scenario() -> None:
+        acknowledged: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
+        async with (
+            three_disks(
+                log_initial_task_delay_ms="100",
+                log_retention_check_interval_ms="300",
+                log_flush_scheduler_interval_ms="100",
+                replica_high_watermark_checkpoint_interval_ms="300",
+            ) as disks,
+            AsyncProducer(disks.cluster.bootstrap, linger_ms=0) as producer,
+        ):
+            (lost,) = disks.cluster.log_dirs()[1:2]
+            await disks.admin.create_topics([NewTopic("more", partitions=3)])
+            disks.cluster.disk.fail(lost).after(operation)
+            for number in range(30):
+                value = b"%d" % number
+                for partition in (0, 2):
+                    await producer.send_and_wait("orders", value, partition=partition)
+                    acknowledged[partition].append(value)
+                with suppress(StorageError):
+                    replicas = disks.cluster._controller().services.replicas
+                    replicas.get("orders", 1).append(batch(value))
+                    acknowledged[1].append(value)
+                await asyncio.sleep(0.1)
+            assert [each.leader_id for each in await disks.partitions()] == [0, None, 0]
+            await disks.cluster.kill()
+            disks.cluster.disk.heal()
+            await disks.cluster.start()
+
+            stored = await disks.cluster.records("orders")
+            for partition, values in acknowledged.items():
+                found = [each.value for each in stored if each.partition == partition]
+                assert found[: len(values)] == values
+
+    run(scenario())
