@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -24,8 +25,11 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from pyk.protocol.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from pyk.protocol.records.cursor import FetchedRecords
+from pyk.protocol.records.record import RecordOrigin
 from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import eventually, virtual_time
+from support.record_batches import sealed
 from support.scripted_broker import CLOSE, SILENCE
 from support.share_cluster import ACCEPT, GAP, REJECT
 from support.share_consuming import share_cluster, share_consumer, values_of
@@ -160,6 +164,23 @@ async def test_a_record_can_be_acknowledged_once_and_only_by_the_consumer_that_h
         with pytest.raises(StateError, match="no record of orders-0 at offset 7"):
             consumer.acknowledge_offset(P0, 7)
         assert cluster.outcomes() == [ACCEPT]
+
+
+@virtual_time
+async def test_a_record_of_another_consumer_acknowledges_nothing():
+    async with share_cluster() as cluster, share_consumer(cluster, **EXPLICIT) as consumer:
+        cluster.produce(b"a")
+        (record,) = await consumer.poll(5)
+        other = RecordOrigin("orders", 0, 0, record.timestamp_type, object(), 0)
+        span, _ = FetchedRecords("orders", 0, sealed(b"a"), 0).next_span(1).cut(other, 0, 0)
+        (foreign,) = span
+
+        with pytest.raises(StateError, match="does not come from a share consumer"):
+            consumer.acknowledge(foreign)
+        consumer.acknowledge(pickle.loads(pickle.dumps(record)), AcknowledgeType.REJECT)
+        await consumer.commit()
+
+        assert cluster.outcomes() == [AcknowledgeType.REJECT]
 
 
 @virtual_time

@@ -90,7 +90,7 @@ class HeldRecords:
         if not self.decide(acquired, offset, int(kind)):
             raise StateError(
                 f"the record of {acquired.topic_partition} at offset {offset} cannot be "
-                "acknowledged: that was done already, or it is not one of the last poll"
+                "acknowledged: that was done already, or it is not one of this consumer's last poll"
             )
 
     def find(self, partition: TopicPartition, offset: int) -> AcquiredRecords:
@@ -104,7 +104,7 @@ class HeldRecords:
                 return acquired
         raise StateError(
             f"no record of {partition} at offset {offset} waits to be acknowledged: that was done "
-            "already, or it is not one of the last poll"
+            "already, or it is not one of this consumer's last poll"
         )
 
     def send_decided(self) -> None:

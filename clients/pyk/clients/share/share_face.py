@@ -125,9 +125,14 @@ class ShareConsumerFace(ReadingFace[K, V]):
             raise TypeError(f"record must be a ConsumerRecord, not {record!r}")
         held, how = self._held_records(), checked_type(kind)
         acquired = owner_of(record)
-        if not isinstance(acquired, AcquiredRecords):
+        if acquired is None:  # it was pickled, or made by hand
             partition = TopicPartition(record.topic, record.partition)
             acquired = held.find(partition, record.offset)
+        if not isinstance(acquired, AcquiredRecords):
+            raise StateError(
+                f"the record of {record.topic}-{record.partition} at offset {record.offset} cannot "
+                "be acknowledged: it does not come from a share consumer"
+            )
         held.acknowledge(acquired, record.offset, how)
 
     def acknowledge_offset(

@@ -66,6 +66,14 @@ def test_an_offset_that_is_not_here_is_not_decided() -> None:
     assert list(some) == [(5, 5, ACCEPT), (6, 6, UNDECIDED), (8, 8, ACCEPT)]
 
 
+@pytest.mark.parametrize("after", [(4, 9, UNDECIDED), (5, 9, UNDECIDED)])
+def test_an_offset_between_those_that_are_here_is_not_decided(after: Run) -> None:
+    some = Acknowledgements([(0, 2, ACCEPT), after])
+
+    assert some.decide(3, ACCEPT) is None
+    assert list(some) == [(0, 2, ACCEPT), after]
+
+
 def test_what_is_decided_is_taken_and_the_rest_stays() -> None:
     some = Acknowledgements([(0, 9, UNDECIDED), (2, 3, ACCEPT), (7, 7, RENEW)])
 
