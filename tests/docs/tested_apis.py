@@ -197,8 +197,8 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "conformance/test_streams_group_traces.py",
     ),
     ApiKey.STREAMS_GROUP_DESCRIBE: (
+        "conformance/test_administered_streams_groups.py",
         "conformance/test_streams_acls.py",
-        "conformance/test_streams_groups.py",
     ),
     ApiKey.SHARE_FETCH: ("conformance/test_share_partitions.py",),
     ApiKey.SHARE_ACKNOWLEDGE: ("conformance/test_share_partitions.py",),

@@ -8,9 +8,10 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import streams_group_heartbeat as wire
-from pyk.reference_broker.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from pyk.reference_broker.coordinator.group.streams.member import MemberState
-from pyk.reference_broker.coordinator.group.streams.streams_group import StreamsGroupState
+from pyk.reference_broker.coordinator.group.streams.streams_group import (
+    StreamsGroupState,
+)
 from support.streams_groups_of_shard import (
     COUNTING,
     GROUP,
@@ -451,85 +452,3 @@ def test_without_endpoints_there_is_nothing_to_hear(groups: StreamsGroupsOfShard
     answer = groups.beat("a", 2)
 
     assert (answer.endpoint_information_epoch, answer.partitions_by_user_endpoint) == (0, None)
-
-
-# -- the log -------------------------------------------------------------------------------------
-
-
-def test_a_group_is_the_same_after_a_restart() -> None:
-    groups = StreamsGroupsOfShard(num_standby_replicas=1)
-    tags = [wire.KeyValue(key="zone", value="a")]
-    endpoint = wire.Endpoint(host="here", port=9)
-    groups.join("a", rack_id="r", client_tags=tags, user_endpoint=endpoint)
-    groups.join("b")
-    groups.settle("a", "b")
-    groups.join("c")
-    groups.beat("a", 3, **owning([0, 1], [2, 3]))
-
-    again = groups.restarted()
-
-    assert again.group.members == groups.group.members
-    assert again.group.targets == groups.group.targets
-    assert again.group.topology == groups.group.topology
-    assert again.group.owners.active == groups.group.owners.active
-    assert again.group.state is groups.group.state
-    again.settle("a", "b", "c")
-    assert again.group.state is State.STABLE
-    assert again.group.epoch == groups.group.epoch
-
-
-def test_the_sessions_of_members_begin_again_after_a_restart(groups: StreamsGroupsOfShard) -> None:
-    groups.join("a")
-
-    again = groups.restarted()
-    again.advance(45)
-
-    assert again.group.is_empty
-
-
-def test_a_member_that_has_to_give_up_tasks_still_has_to_after_a_restart(
-    groups: StreamsGroupsOfShard,
-) -> None:
-    groups.join("a", rebalance_timeout_ms=10_000)
-    groups.join("b")
-    groups.beat("a", 2, **owning([0, 1, 2, 3]))
-
-    again = groups.restarted()
-    again.advance(10)
-
-    assert list(again.group.members) == ["b"]
-
-
-def test_a_deleted_group_is_gone_after_a_restart(groups: StreamsGroupsOfShard) -> None:
-    groups.join("a")
-    assert groups.ask(lambda shard, _: shard.delete_groups([GROUP])) == {GROUP: E.NON_EMPTY_GROUP}
-    groups.beat("a", -1)
-
-    assert groups.ask(lambda shard, _: shard.delete_groups([GROUP])) == {GROUP: E.NONE}
-
-    assert not groups.shard.groups
-    assert not groups.restarted().shard.groups
-
-
-def test_a_group_whose_last_records_are_refused_stays_as_it_was(
-    groups: StreamsGroupsOfShard,
-) -> None:
-    groups.join("a")
-    groups.log.fails_with = E.NOT_ENOUGH_REPLICAS
-    answers: list[Any] = []
-    groups.runtime.ask(
-        lambda shard, moment: shard.streams.heartbeat(leaving(groups)), lambda code: code
-    ).when_done(answers.append)
-    assert answers == [E.NOT_ENOUGH_REPLICAS]
-    groups.log.fails_with = None
-
-    assert list(groups.group.members) == ["a"]
-    groups.advance(45)
-    assert groups.group.is_empty
-
-
-def leaving(groups: StreamsGroupsOfShard) -> Any:
-    request = wire.StreamsGroupHeartbeatRequest(group_id=GROUP, member_id="a", member_epoch=-1)
-    return StreamsHeartbeat(
-        request=request, client_id="app", client_host="/127.0.0.1", moment=groups.moment()
-    )
