@@ -33,7 +33,7 @@ def test_what_a_dead_node_leads_is_told() -> None:
             alone = {number: (number,) for number in range(3)}
             strict = {"min.insync.replicas": "3"}
             topics = [
-                NewTopic("alone", assignments=alone),
+                NewTopic("alone", assignments=alone, configs={"min.insync.replicas": "1"}),
                 NewTopic("strict", 1, replication_factor=3, configs=strict),
             ]
             admin.create_topics(topics)

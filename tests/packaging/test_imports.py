@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from pyk.reference_broker import Cluster
+
 
 def modules_after(statement: str) -> set[str]:
     """Return the modules of a new interpreter after a statement."""
@@ -54,3 +56,55 @@ def test_the_help_of_commands_loads_no_clients(words: list[str]) -> None:
 
     assert "click" in loaded
     assert not {"asyncio", "pyk.clients", "rich", "tomllib"} & loaded
+
+
+LIGHT = {
+    "topic list": {"metadata", "describe_topic_partitions"},
+    "group list": {"metadata", "list_groups"},
+    "cluster": {"metadata", "describe_cluster"},
+    "config show topic orders": {"metadata", "describe_configs"},
+}
+"""Commands that should start at once, and messages that they need."""
+NOT_NEEDED = {
+    "attr",
+    "hashlib",
+    "pyk.clients.consumer",
+    "pyk.clients.producer",
+    "pyk.clients.security.credentials",
+    "pyk.clients.security.tls",
+    "pyk.clients.share",
+    "pyk.protocol.sasl",
+    "rich",
+    "shlex",
+    "tempfile",
+    "tomllib",
+}
+
+
+@pytest.mark.parametrize("words", LIGHT)
+def test_a_light_command_loads_little_more_than_a_client(words: str) -> None:
+    with Cluster() as cluster:
+        cluster.create_topic("orders")
+        loaded = modules_after(
+            "import io, sys\n"
+            "out, sys.stdout = sys.stdout, io.StringIO()\n"
+            "from pyk.command_line.main import main\n"
+            f"try: main({[*words.split(), '-b', cluster.bootstrap]!r})\n"
+            "except SystemExit as ended: code = ended.code\n"
+            "sys.stdout = out\n"
+            "assert code == 0, code"
+        )
+
+    prefix = "pyk.protocol.messages."
+    messages = {name.removeprefix(prefix) for name in loaded if name.startswith(prefix)}
+    assert NOT_NEEDED & loaded == set()
+    assert LIGHT[words] <= messages
+    assert len(messages) < 30
+    assert len({name for name in loaded if name.startswith("pyk.")}) < 200
+
+
+def test_a_producer_loads_no_other_client() -> None:
+    loaded = modules_after("from pyk.clients import Producer")
+
+    unwanted = {"attr", "pyk.clients.admin", "pyk.clients.share", "pyk.protocol.sasl"}
+    assert unwanted & loaded == set()

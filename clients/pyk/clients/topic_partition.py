@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from pyk.protocol.topics import TopicPartition
+from pyk.runtime import slotted
 
 __all__ = [
     "OffsetAndMetadata",
@@ -35,7 +34,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartit
     return topics
 
 
-@attrs.frozen
+@slotted.frozen
 class OffsetAndMetadata:
     """The committed offset of a partition: that of the *next* record to read, and a note.
 
@@ -47,7 +46,7 @@ class OffsetAndMetadata:
     leader_epoch: int | None = None
 
 
-@attrs.frozen
+@slotted.frozen
 class OffsetAndTimestamp:
     """The result of a lookup by time: the first offset whose record is at or after the time.
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import attrs
 import click
 
 from pyk.command_line.disk.log_segment import is_segment
@@ -35,6 +34,7 @@ from pyk.protocol import (
     known_messages,
     message_class,
 )
+from pyk.runtime import slotted
 
 LARGEST_INPUT = 256 << 20
 """The most bytes of a source that is not a capture; a capture is read packet by packet."""
@@ -126,7 +126,7 @@ def _decode_capture(printer: _Printer, file: BinaryIO, start: bytes, port: str) 
         raise CaptureError(f"no connection in the capture {where}: see --port")
 
 
-@attrs.frozen
+@slotted.frozen
 class _Printer:
     """Prints messages one after the other, as text or as JSON."""
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 
 from pyk.command_line.disk.indexes import (
@@ -23,6 +22,7 @@ from pyk.command_line.disk.producers import dump_producer_snapshot
 from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.readable import Style
 from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from pyk.runtime import slotted
 
 _INDEXES: dict[str, Any] = {
     ".index": (OFFSET_INDEX_ENTRY, dump_offset_index),
@@ -94,7 +94,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     sys.exit(int(has_problems))
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class _Dump:
     """The options: which parts of each file to show."""
 

@@ -44,6 +44,9 @@ COMMANDS = {
 COMPLETE = "_PYK_COMPLETE"
 """The variable by which shells ask for completions."""
 
+SELDOM = (20_000, 10, 10)
+"""How many new objects there must be before Python looks for garbage: 700 by default."""
+
 WITHOUT_TLS = ("broker",)
 """Commands that start faster because they need no TLS, unless their arguments name it."""
 
@@ -59,6 +62,7 @@ class _Commands(CommandGroup):
             return None
         module = name.replace("-", "_")
         gc.disable()  # imported objects are never garbage: searching them only takes time
+        gc.set_threshold(*SELDOM)  # clients are imported later, when the command runs
         if name in WITHOUT_TLS and not _names_tls(sys.argv):
             with hidden_modules("ssl"):
                 import_module("asyncio")

@@ -13,9 +13,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-import attrs
-
 from pyk.command_line.text import printable
+from pyk.runtime import slotted
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,7 +22,7 @@ UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "
 FORMS = "earliest, latest, an offset, -N for the last N, a time such as 2026-03-01T12:00, or 15m"
 
 
-@attrs.frozen
+@slotted.frozen
 class Moment:
     """A point in a log. One of the fields is given."""
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-import attrs
-
 from pyk.protocol import ApiKey, ErrorCode, Message, ProtocolError, Struct
 from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind
 from pyk.protocol.messages.consumer_protocol import (
@@ -29,6 +27,7 @@ from pyk.protocol.records import (
     parse_any_batch,
 )
 from pyk.protocol.records.layout import COMPRESSION_MASK
+from pyk.runtime import slotted
 
 WIDTH = 100
 LONGEST_BYTES = 64
@@ -47,7 +46,7 @@ _EMBEDDED: dict[tuple[str, str], type[Message]] = {
 _CODECS = {each.codec: str(each) for each in Compression}
 
 
-@attrs.frozen
+@slotted.frozen
 class Style:
     """The options of a text: how much to show."""
 

@@ -16,9 +16,11 @@ Tools for attrs classes (``attrs.fields``, ``attrs.evolve``, ``attrs.asdict``) t
 from __future__ import annotations
 
 import linecache
+import operator
 from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
@@ -30,23 +32,44 @@ _MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<missing>"})()
 class FieldOptions:
     """The options of one field of a class."""
 
-    __slots__ = ("default", "factory", "metadata", "name")
+    __slots__ = ("counts", "default", "factory", "is_shown", "kw_only", "metadata", "name")
 
-    def __init__(self, default: Any, factory: Callable[[], Any] | None, metadata: Any) -> None:
+    def __init__(
+        self,
+        default: Any,
+        factory: Callable[[], Any] | None,
+        metadata: Any,
+        *,
+        is_shown: bool = True,
+        kw_only: bool = False,
+        counts: bool = True,
+    ) -> None:
         self.name = ""
         self.default = default
         self.factory = factory
         self.metadata = metadata
+        self.is_shown = is_shown
+        self.kw_only = kw_only
+        self.counts = counts
 
 
 def field(
-    *, default: Any = _MISSING, factory: Callable[[], Any] | None = None, metadata: Any = None
+    *,
+    default: Any = _MISSING,
+    factory: Callable[[], Any] | None = None,
+    metadata: Any = None,
+    repr: bool = True,  # noqa: A002 - the word of attrs
+    kw_only: bool = False,
+    eq: bool = True,
 ) -> Any:
     """Return the options of a field: its default, or the function that makes it for each object.
 
-    ``metadata`` is whatever the declaring code wants to find again, see :func:`fields`.
+    ``metadata`` is whatever the declaring code wants to find again, see :func:`fields`. With
+    ``repr=False`` the ``repr`` of an object does not show the field, which may be secret. With
+    ``kw_only`` the argument must be named, as all that follow. With ``eq=False`` objects are equal
+    whatever the field is.
     """
-    return FieldOptions(default, factory, metadata)
+    return FieldOptions(default, factory, metadata, is_shown=repr, kw_only=kw_only, counts=eq)
 
 
 Fields: TypeAlias = tuple[FieldOptions, ...]
@@ -56,7 +79,8 @@ Fields: TypeAlias = tuple[FieldOptions, ...]
 def define(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> Any:
     """Declare a class with the annotated names as slots and arguments.
 
-    ``kw_only``: the arguments must be named. ``eq=False``: objects are compared by identity.
+    ``kw_only``: the arguments must be named. ``eq=False``: objects are compared by identity. A
+    method ``__attrs_post_init__`` is called at the end of ``__init__``, for instance to check.
     """
     if cls is None:
         return partial(_build, kw_only=kw_only, eq=eq, is_frozen=False)
@@ -64,11 +88,16 @@ def define(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> A
 
 
 @dataclass_transform(field_specifiers=(field,), frozen_default=True)
-def frozen(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> Any:
-    """Declare a class as :func:`define` does, whose objects cannot be changed and have a hash."""
+def frozen(
+    cls: C | None = None, *, kw_only: bool = False, eq: bool = True, order: bool = False
+) -> Any:
+    """Declare a class as :func:`define` does, whose objects cannot be changed and have a hash.
+
+    ``order``: objects of the class are sorted by their fields.
+    """
     if cls is None:
-        return partial(_build, kw_only=kw_only, eq=eq, is_frozen=True)
-    return _build(cls, kw_only=kw_only, eq=eq, is_frozen=True)
+        return partial(_build, kw_only=kw_only, eq=eq, order=order, is_frozen=True)
+    return _build(cls, kw_only=kw_only, eq=eq, order=order, is_frozen=True)
 
 
 def fields(cls: type) -> Fields:
@@ -102,7 +131,20 @@ class _AttrsFields:
         return made
 
 
-def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
+class _Signature:
+    """The attribute that ``inspect`` and ``help`` read the arguments of a class from."""
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        if "__slotted_fields__" not in vars(owner):
+            raise AttributeError("__signature__")  # a subclass that may have other arguments
+        import inspect
+
+        options = owner.__slotted_options__
+        signature = inspect.signature(_compile_init(owner, **options))
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool, order: bool = False) -> Any:
     namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
     own = tuple(
         _declared(name, namespace.pop(name, _MISSING))
@@ -116,20 +158,37 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
         "__qualname__": cls.__qualname__,
         "__slots__": tuple(each.name for each in own),
         "__slotted_fields__": everything,
-        "__match_args__": () if kw_only else tuple(each.name for each in everything),
+        "__match_args__": ()
+        if kw_only
+        else tuple(each.name for each in everything if not each.kw_only),
         "__attrs_attrs__": _AttrsFields(),
+        "__signature__": _Signature(),
     }
     if eq:
-        namespace["__slotted_values__"] = attrgetter(*[each.name for each in everything])
+        namespace["__slotted_values__"] = _values_of(
+            [each.name for each in everything if each.counts]
+        )
         namespace |= {"__eq__": _eq, "__hash__": _hash if is_frozen else None}
+    if order:
+        namespace |= {"__lt__": _lt, "__le__": _le, "__gt__": _gt, "__ge__": _ge}
     if cls.__repr__ is object.__repr__:
         namespace["__repr__"] = _repr
     if is_frozen:
         namespace |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _set_state}
     built = type(cls)(cls.__name__, cls.__bases__, namespace)
     built.__init__ = _init_to_be(built, kw_only, is_frozen)
+    built.__slotted_options__ = {"kw_only": kw_only, "is_frozen": is_frozen}
     _move_class_cell(cls, built)
     return built
+
+
+def _values_of(names: list[str]) -> Callable[[Any], Any]:
+    """Return a function that returns what makes two objects equal."""
+    return attrgetter(*names) if names else staticmethod(_no_value)
+
+
+def _no_value(_: object) -> None:
+    """Return the value of objects without fields: all are equal."""
 
 
 def _together(of_bases: Fields, own: Fields) -> Fields:
@@ -144,16 +203,21 @@ def _check_order(cls: type, everything: Fields) -> None:
     for each in everything:
         if each.default is not _MISSING or each.factory is not None:
             has_default = True
-        elif has_default:
+        elif has_default and not each.kw_only:
             raise TypeError(
                 f"{cls.__name__}.{each.name} has no default, but one before it has: give it one, "
                 "or declare the class with kw_only=True"
             )
 
 
+_FUNCTIONS = (FunctionType, property, classmethod, staticmethod)
+
+
 def _move_class_cell(cls: type, built: type) -> None:
     """Let ``super()`` and ``__class__`` in the methods stand for the class that was built."""
     for member in vars(cls).values():
+        if not isinstance(member, _FUNCTIONS):
+            continue
         parts = (getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel"))
         for function in (member, *parts):
             for cell in getattr(function, "__closure__", None) or ():
@@ -179,15 +243,19 @@ def _init_to_be(cls: Any, kw_only: bool, is_frozen: bool) -> Callable[..., None]
 
 def _compile_init(cls: type, kw_only: bool, is_frozen: bool) -> Callable[..., None]:
     names: dict[str, Any] = {"_missing": _MISSING}
-    required, optional, body = [], [], []
+    required: list[str] = []
+    optional: list[str] = []
+    body: list[str] = []
     for each in fields(cls):
         name = value = each.name
+        if each.kw_only and "*" not in optional:
+            optional.append("*")
         if each.factory is not None:
             names[f"_make_{name}"] = each.factory
             optional.append(f"{name}=_missing")
             value = f"_make_{name}() if {name} is _missing else {name}"
         elif each.default is _MISSING:
-            required.append(name)
+            (optional if each.kw_only else required).append(name)
         else:
             names[f"_default_{name}"] = each.default
             optional.append(f"{name}=_default_{name}")
@@ -196,6 +264,8 @@ def _compile_init(cls: type, kw_only: bool, is_frozen: bool) -> Callable[..., No
             body.append(f"_set_{name}(self, {value})")
         else:
             body.append(f"self.{name} = {value}")
+    if hasattr(cls, "__attrs_post_init__"):
+        body.append("self.__attrs_post_init__()")
     arguments = ["self", *(["*"] if kw_only and body else []), *required, *optional]
     lines = [f"def __init__({', '.join(arguments)}):", *(body or ["pass"])]
     return _compiled("\n    ".join(lines) + "\n", cls.__qualname__, names)
@@ -216,12 +286,24 @@ def _eq(self: Any, other: Any) -> Any:
     return self.__slotted_values__(self) == other.__slotted_values__(other)
 
 
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return compare(self.__slotted_values__(self), other.__slotted_values__(other))
+
+    return method
+
+
+_lt, _le, _gt, _ge = map(_ordering, (operator.lt, operator.le, operator.gt, operator.ge))
+
+
 def _hash(self: Any) -> int:
     return hash(self.__slotted_values__(self))
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(type(self)))
+    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(type(self)) if f.is_shown)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import subprocess
 import sys
@@ -151,6 +152,82 @@ def test_a_derived_class_may_give_a_field_another_default() -> None:
     assert TitledPage().title == "notes"
     assert TitledPage(title="index").title == "index"
     assert repr(TitledPage()) == "TitledPage(marks=[], title='notes')"
+
+
+@slotted.frozen(order=True)
+class Login:
+    user: str
+    password: str = slotted.field(repr=False)
+    mechanism: str = slotted.field(default="PLAIN", kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.user:
+            raise ValueError("user must not be empty")
+
+
+@slotted.frozen
+class Copy:
+    text: str
+    made_at: float = slotted.field(eq=False)
+
+
+def test_a_field_may_not_count_for_equality() -> None:
+    assert Copy("a", 1.0) == Copy("a", 2.0) != Copy("b", 1.0)
+    assert hash(Copy("a", 1.0)) == hash(Copy("a", 2.0))
+
+
+@slotted.frozen
+class Nothing:
+    pass
+
+
+def test_a_secret_field_is_not_shown() -> None:
+    assert repr(Login("ann", "secret")) == "Login(user='ann', mechanism='PLAIN')"
+
+
+def test_fields_after_one_that_must_be_named_must_be_named() -> None:
+    assert Login("ann", "x", mechanism="SCRAM").mechanism == "SCRAM"
+    assert Login.__match_args__ == ("user", "password")
+    with pytest.raises(TypeError):
+        Login("ann", "x", "SCRAM")  # type: ignore[misc]
+
+
+def test_values_can_be_checked_when_an_object_is_made() -> None:
+    with pytest.raises(ValueError, match="user must not be empty"):
+        Login("", "x")
+
+
+def test_objects_can_be_sorted_by_their_fields() -> None:
+    ann, ben = Login("ann", "z"), Login("ben", "a")
+
+    assert sorted([ben, ann]) == [ann, ben]
+    assert ann <= ann < ben
+    assert ben >= ben > ann
+    with pytest.raises(TypeError):
+        _ = ann < Place(1)  # type: ignore[operator]
+
+
+def test_objects_without_fields_are_equal() -> None:
+    assert Nothing() == Nothing()
+    assert hash(Nothing()) == hash(Nothing())
+
+
+def test_the_signature_is_that_of_the_fields_before_and_after_the_first_object() -> None:
+    @slotted.frozen
+    class Fresh:
+        number: int
+        name: str = "none"
+
+    class Derived(Fresh):
+        def __init__(self, text: str) -> None:
+            super().__init__(len(text))
+
+    before = inspect.signature(Fresh)
+    Fresh(1)
+
+    assert str(before) == "(number, name='none')"
+    assert inspect.signature(Fresh) == before
+    assert str(inspect.signature(Derived)) == "(text: 'str') -> 'None'"
 
 
 def test_required_fields_come_first() -> None:

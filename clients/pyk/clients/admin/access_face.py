@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.acls import AclBinding, AclBindingFilter
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
-from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
-from pyk.clients.admin.scram_users import (
-    UserScramCredentialAlteration,
-    UserScramCredentialsDescription,
-)
-from pyk.clients.engine.thread import LoopThread
-from pyk.runtime.secret import Secret
+if TYPE_CHECKING:
+    from pyk.clients.admin.acls import AclBinding, AclBindingFilter
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
+    from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
+    from pyk.clients.admin.scram_users import (
+        UserScramCredentialAlteration,
+        UserScramCredentialsDescription,
+    )
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.runtime.secret import Secret
 
 
 class AsyncAccessAdmin:

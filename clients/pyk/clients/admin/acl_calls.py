@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import acls
+from pyk.clients.admin.access_arguments import checked_acl_filter, checked_acl_filters, checked_acls
 from pyk.clients.admin.acls import AclBinding, AclBindingFilter
-from pyk.clients.admin.arguments import checked_acl_filter, checked_acl_filters, checked_acls
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import ToAnyNode, ToController
 

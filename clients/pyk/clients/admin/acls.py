@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import TypeVar
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.acls import (
     CLUSTER_NAME,
@@ -31,11 +29,12 @@ from pyk.protocol.messages.describe_acls import (
     DescribeAclsRequest,
     DescribeAclsResponse,
 )
+from pyk.runtime import slotted
 
 E = TypeVar("E", bound=IntEnum)
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class ResourcePattern:
     """The resources that an ACL is about.
 
@@ -60,7 +59,7 @@ class ResourcePattern:
         return cls(ResourceType.CLUSTER, CLUSTER_NAME)
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class AccessControlEntry:
     """Who may or may not do what.
 
@@ -71,7 +70,7 @@ class AccessControlEntry:
     """Such as ``User:alice``; ``User:*`` is everybody."""
     operation: AclOperation
     permission_type: AclPermissionType = AclPermissionType.ALLOW
-    host: str = attrs.field(default=WILDCARD, kw_only=True)
+    host: str = slotted.field(default=WILDCARD, kw_only=True)
     """The IP address of the client; ``*`` is any."""
 
     def __attrs_post_init__(self) -> None:
@@ -81,7 +80,7 @@ class AccessControlEntry:
         _refuse(self.permission_type, AclPermissionType.ANY, "AccessControlEntryFilter")
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class AclBinding:
     """An ACL: a rule for the access to some resources."""
 
@@ -89,7 +88,7 @@ class AclBinding:
     entry: AccessControlEntry
 
 
-@attrs.frozen
+@slotted.frozen
 class ResourcePatternFilter:
     """Selects ACLs by the resources that they are about; by default all."""
 
@@ -103,7 +102,7 @@ class ResourcePatternFilter:
         _check("pattern_type", self.pattern_type, PatternType)
 
 
-@attrs.frozen
+@slotted.frozen
 class AccessControlEntryFilter:
     """Selects ACLs by who may or may not do what; by default all."""
 
@@ -112,7 +111,7 @@ class AccessControlEntryFilter:
     operation: AclOperation = AclOperation.ANY
     """``ALL`` selects only ACLs of ``ALL``; ``ANY`` does not care."""
     permission_type: AclPermissionType = AclPermissionType.ANY
-    host: str | None = attrs.field(default=None, kw_only=True)
+    host: str | None = slotted.field(default=None, kw_only=True)
     """None is any host; ``*`` selects only ACLs of all hosts."""
 
     def __attrs_post_init__(self) -> None:
@@ -120,12 +119,12 @@ class AccessControlEntryFilter:
         _check("permission_type", self.permission_type, AclPermissionType)
 
 
-@attrs.frozen
+@slotted.frozen
 class AclBindingFilter:
     """Selects ACLs; by default all of them."""
 
-    pattern: ResourcePatternFilter = attrs.field(factory=ResourcePatternFilter)
-    entry: AccessControlEntryFilter = attrs.field(factory=AccessControlEntryFilter)
+    pattern: ResourcePatternFilter = slotted.field(factory=ResourcePatternFilter)
+    entry: AccessControlEntryFilter = slotted.field(factory=AccessControlEntryFilter)
 
     @classmethod
     def of(cls, binding: AclBinding) -> AclBindingFilter:

@@ -8,27 +8,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from pyk.clients.admin.acls import AclBinding, AclBindingFilter
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
-from pyk.clients.admin.delegation_tokens import KafkaPrincipal
-from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
-from pyk.clients.admin.scram_users import (
-    UserAndMechanism,
-    UserScramCredentialAlteration,
-    UserScramCredentialDeletion,
-    UserScramCredentialUpsertion,
-)
 from pyk.clients.admin.topics import NewPartitions
-from pyk.clients.admin.transactions import (
-    STATE_NAMES,
-    AbortTransactionSpec,
-    TransactionState,
-)
-from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+
+if TYPE_CHECKING:
+    from pyk.clients.offsets import OffsetSpec
 
 T = TypeVar("T")
 E = TypeVar("E", bound=enum.Enum)
@@ -45,14 +33,14 @@ def checked_names(given: Any, what: str) -> list[str]:
     """Return names; a single str is one name."""
     if isinstance(given, str):
         return [given]
-    return [checked_name(name, what) for name in _several(given, f"str, each {what}")]
+    return [checked_name(name, what) for name in several(given, f"str, each {what}")]
 
 
 def checked_topics(given: Any) -> list[Any]:
     """Return topics, all by name or all by id; accept a single one as well."""
     if isinstance(given, str | UUID):
         return [given]
-    listed = list(_several(given, "str, each a topic"))
+    listed = list(several(given, "str, each a topic"))
     ids = [one for one in listed if isinstance(one, UUID)]
     if len(ids) == len(listed):
         return listed
@@ -65,7 +53,7 @@ def checked_partitions(given: Any) -> list[TopicPartition]:
     """Return partitions."""
     if isinstance(given, TopicPartition):
         return [given]
-    return [checked_partition(one) for one in _several(given, "TopicPartition(topic, partition)")]
+    return [checked_partition(one) for one in several(given, "TopicPartition(topic, partition)")]
 
 
 def checked_group_partitions(given: Any) -> dict[str, list[TopicPartition] | None]:
@@ -84,7 +72,7 @@ def checked_resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
     if isinstance(given, ConfigResource):
         return [given]
     form = "ConfigResource.topic(name), .broker(node_id) or .group(group_id)"
-    for one in (listed := list(_several(given, form))):
+    for one in (listed := list(several(given, form))):
         if not isinstance(one, ConfigResource):
             raise TypeError(f"a resource must be {form}, not {one!r}")
     return listed
@@ -95,7 +83,7 @@ def checked_changes(
 ) -> dict[ConfigResource, list[AlterConfig]]:
     """Return the changes of settings by resource."""
     form = "{ConfigResource.topic(name): [AlterConfig(name, value)]}"
-    changes = {one: list(_several(given[one], form)) for one in _keys(given, form)}
+    changes = {one: list(several(given[one], form)) for one in _keys(given, form)}
     checked_resources(changes)
     for one in (change for some in changes.values() for change in some):
         if not isinstance(one, AlterConfig):
@@ -175,7 +163,7 @@ def checked_replicas(
     def checked(brokers: Any) -> list[int] | None:
         if brokers is None:
             return None
-        return [checked_number(one, "a broker id") for one in _several(brokers, "broker ids")]
+        return [checked_number(one, "a broker id") for one in several(brokers, "broker ids")]
 
     return _by_partition(given, "[broker id]", checked)
 
@@ -184,7 +172,7 @@ def checked_numbers(given: Any, what: str) -> list[int]:
     """Return numbers; accept a single one as well."""
     if isinstance(given, int) and not isinstance(given, bool):
         return [given]
-    return [checked_number(one, what) for one in _several(given, f"int, each {what}")]
+    return [checked_number(one, what) for one in several(given, f"int, each {what}")]
 
 
 def checked_positive(given: Any, what: str) -> int:
@@ -204,99 +192,6 @@ def checked_broker_id(given: Any) -> int:
     return int(checked_number(given, "a broker id"))
 
 
-def checked_transaction_states(given: Any) -> list[str]:
-    """Return the names of states, which are :class:`TransactionState` or str; raise ``ValueError``
-    for a state that does not exist."""
-    names = checked_names(given, "a transaction state")
-    for name in names:
-        if name not in STATE_NAMES:
-            valid = ", ".join(TransactionState)
-            raise ValueError(f"there is no transaction state {name!r}; there are {valid}")
-    return [str(name) for name in names]
-
-
-def checked_abort_spec(given: Any) -> None:
-    """Raise ``TypeError`` for anything but an :class:`AbortTransactionSpec`."""
-    if not isinstance(given, AbortTransactionSpec):
-        raise TypeError(
-            "write AbortTransactionSpec(topic_partition, producer_id, producer_epoch, "
-            f"coordinator_epoch), not {given!r}"
-        )
-
-
-def checked_acls(given: Any) -> list[AclBinding]:
-    """Return ACLs; accept a single one as well.
-
-    Raises ``ValueError`` for what brokers refuse or misread.
-    """
-    form = "AclBinding(ResourcePattern(type, name), AccessControlEntry(principal, operation))"
-    listed = [given] if isinstance(given, AclBinding) else list(_several(given, form))
-    for one in listed:
-        if not isinstance(one, AclBinding):
-            raise TypeError(f"an ACL must be {form}, not {one!r}")
-        if ":" not in one.entry.principal:
-            raise ValueError(f"a principal must be like 'User:alice', not {one.entry.principal!r}")
-    return listed
-
-
-def checked_acl_filters(given: Any) -> list[AclBindingFilter]:
-    """Return filters of ACLs; accept a single one as well."""
-    if isinstance(given, AclBindingFilter | AclBinding):
-        return [checked_acl_filter(given)]
-    return [checked_acl_filter(one) for one in _several(given, "AclBindingFilter")]
-
-
-def checked_acl_filter(given: Any) -> AclBindingFilter:
-    """Return a filter of ACLs; an ACL is the filter that selects only itself."""
-    if isinstance(given, AclBinding):
-        return AclBindingFilter.of(given)
-    if isinstance(given, AclBindingFilter):
-        return given
-    raise TypeError(f"a filter must be an AclBindingFilter or AclBinding, not {given!r}")
-
-
-def checked_user_alterations(given: Any) -> dict[UserAndMechanism, UserScramCredentialAlteration]:
-    """Return alterations by user and mechanism; raise ``ValueError`` for two of the same."""
-    form = "UserScramCredentialUpsertion(…) or UserScramCredentialDeletion(…)"
-    found: dict[UserAndMechanism, UserScramCredentialAlteration] = {}
-    for one in _several(given, form):
-        if not isinstance(one, UserScramCredentialUpsertion | UserScramCredentialDeletion):
-            raise TypeError(f"an alteration must be {form}, not {one!r}")
-        if (one.user, one.mechanism) in found:
-            raise ValueError(f"{one.mechanism.value} of user {one.user!r} is altered twice")
-        found[one.user, one.mechanism] = one
-    return found
-
-
-def checked_quota_filter(given: Any) -> ClientQuotaFilter:
-    """Return a filter of quotas."""
-    if isinstance(given, ClientQuotaFilter):
-        return given
-    raise TypeError(f"a filter must be ClientQuotaFilter.contains([…]) or .all(), not {given!r}")
-
-
-def checked_quota_alterations(given: Any) -> dict[ClientQuotaEntity, ClientQuotaAlteration]:
-    """Return alterations by entity; raise ``ValueError`` for two of the same."""
-    if isinstance(given, ClientQuotaAlteration):
-        return {given.entity: given}
-    form = "ClientQuotaAlteration(entity, {name: limit})"
-    found: dict[ClientQuotaEntity, ClientQuotaAlteration] = {}
-    for one in _several(given, form):
-        if not isinstance(one, ClientQuotaAlteration):
-            raise TypeError(f"an alteration must be {form}, not {one!r}")
-        if one.entity in found:
-            raise ValueError(f"{one.entity} is altered twice")
-        found[one.entity] = one
-    return found
-
-
-def checked_principals(given: Any) -> list[KafkaPrincipal]:
-    """Return principals; accept a single one as well."""
-    if isinstance(given, str | KafkaPrincipal):
-        return [KafkaPrincipal.of(given)]
-    return [KafkaPrincipal.of(one) for one in _several(given, "principals such as 'User:alice'")]
-
-
 def checked_milliseconds(given: Any, what: str) -> int | None:
     """Return a span of time, None for none; raise ``ValueError`` for a negative one."""
     if given is None:
@@ -304,6 +199,15 @@ def checked_milliseconds(given: Any, what: str) -> int | None:
     if checked_number(given, what) < 0:
         raise ValueError(f"{what} must be 0 or more milliseconds, not {given}")
     return int(given)
+
+
+def checked_pause(given: Any) -> float:
+    """Return the seconds between two questions."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(f"every must be a number of seconds, not {given!r}")
+    if not 0 < given < float("inf"):
+        raise ValueError(f"every must be more than 0 seconds and finite, not {given!r}")
+    return float(given)
 
 
 def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:
@@ -317,7 +221,8 @@ def _keys(given: Any, form: str) -> Iterable[Any]:
     return given
 
 
-def _several(given: Any, form: str) -> Iterable[Any]:
+def several(given: Any, form: str) -> Iterable[Any]:
+    """Return several values of a form; raise ``TypeError`` for a single one."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(f"give a sequence of {form}, not {given!r}")
     return given

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.engine.metadata import MetadataUpdate, Node
 from pyk.clients.errors import error_for
@@ -13,11 +11,12 @@ from pyk.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from pyk.runtime import slotted
 
 FIRST_VERSION_WITH_FENCED_BROKERS = 2
 
 
-@attrs.frozen
+@slotted.frozen
 class ClusterDescription:
     """The cluster and its brokers."""
 

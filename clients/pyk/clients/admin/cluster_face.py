@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
-from pyk.clients.admin.quorums import QuorumInfo
-from pyk.clients.admin.raft_voters import RaftVoterEndpoint
-from pyk.clients.engine.thread import LoopThread
+
+if TYPE_CHECKING:
+    from pyk.clients.admin.cluster import ClusterDescription
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
+    from pyk.clients.admin.quorums import QuorumInfo
+    from pyk.clients.admin.raft_voters import RaftVoterEndpoint
+    from pyk.clients.engine.thread import LoopThread
 
 
 class AsyncClusterAdmin:

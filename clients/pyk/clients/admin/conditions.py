@@ -6,13 +6,12 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-import attrs
-
 from pyk.clients.admin.arguments import checked_name, checked_number
 from pyk.clients.admin.groups import ConsumerGroupDescription, PartitionLag
 from pyk.clients.admin.topic_descriptions import TopicDescription
 from pyk.clients.topic_partition import TopicPartition, checked_partition
 from pyk.clients.wording import counted
+from pyk.runtime import slotted
 
 Seen = TypeVar("Seen")
 
@@ -26,7 +25,7 @@ class Subject(enum.Enum):
     LAG = "lag"
 
 
-@attrs.frozen
+@slotted.frozen
 class Condition(Generic[Seen]):
     """Something that comes true, and how to see whether it has; made by :class:`Until`."""
 
@@ -35,7 +34,7 @@ class Condition(Generic[Seen]):
     subject: Subject
     key: Any
     """The topic, the group id or the partition to look at."""
-    holds: Callable[[Any], bool] = attrs.field(repr=False)
+    holds: Callable[[Any], bool] = slotted.field(repr=False)
     """Return whether it is true, of what was seen; None stands for what does not exist."""
 
     def __str__(self) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_configs import (
@@ -21,6 +19,7 @@ from pyk.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from pyk.runtime import slotted
 
 
 class ConfigResourceType(enum.IntEnum):
@@ -63,7 +62,7 @@ class AlterConfigOperation(enum.IntEnum):
     """Remove from a list."""
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class ConfigResource:
     """Something that has settings."""
 
@@ -111,40 +110,40 @@ class ConfigType(enum.IntEnum):
         return cls.UNKNOWN
 
 
-@attrs.frozen
+@slotted.frozen
 class ConfigSynonym:
     """A place where the value of a setting could come from."""
 
     name: str
-    value: str | None = attrs.field(repr=False)
+    value: str | None = slotted.field(repr=False)
     """None for a secret."""
     source: ConfigSource
 
 
-@attrs.frozen
+@slotted.frozen
 class ConfigEntry:
     """One setting and where its value comes from."""
 
     name: str
-    value: str | None = attrs.field(repr=False)
+    value: str | None = slotted.field(repr=False)
     """None for a secret."""
     source: ConfigSource
     is_default: bool
     is_read_only: bool
     is_sensitive: bool
-    documentation: str | None = attrs.field(default=None, repr=False)
+    documentation: str | None = slotted.field(default=None, repr=False)
     type: ConfigType = ConfigType.UNKNOWN
     """Unknown where the broker is too old to say."""
-    synonyms: tuple[ConfigSynonym, ...] = attrs.field(default=(), repr=False)
+    synonyms: tuple[ConfigSynonym, ...] = slotted.field(default=(), repr=False)
     """Where the value could come from, the first one wins; empty if they were not asked for."""
 
 
-@attrs.frozen
+@slotted.frozen
 class AlterConfig:
     """A change of one setting."""
 
     name: str
-    value: str | None = attrs.field(default=None, repr=False)
+    value: str | None = slotted.field(default=None, repr=False)
     operation: AlterConfigOperation = AlterConfigOperation.SET
 
     def __attrs_post_init__(self) -> None:

@@ -6,8 +6,6 @@ import base64
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from pyk.clients.errors import error_for
 from pyk.clients.security.credentials import Scram
 from pyk.protocol.errors import ErrorCode
@@ -22,12 +20,13 @@ from pyk.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret
 
 FIRST_VERSION_WITH_OWNER = 3
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class KafkaPrincipal:
     """Who a client is for brokers, such as ``User:alice``."""
 
@@ -50,7 +49,7 @@ class KafkaPrincipal:
         return f"{self.principal_type}:{self.name}"
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class DelegationToken:
     """A token. Its id is the user name of a SCRAM login, and its HMAC the password.
 

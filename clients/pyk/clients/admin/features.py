@@ -6,8 +6,6 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsResponse
@@ -16,6 +14,7 @@ from pyk.protocol.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from pyk.runtime import slotted
 
 
 class UpgradeType(enum.IntEnum):
@@ -27,7 +26,7 @@ class UpgradeType(enum.IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
-@attrs.frozen
+@slotted.frozen
 class FeatureUpdate:
     """A new level of a feature; 0 switches it off."""
 
@@ -36,7 +35,7 @@ class FeatureUpdate:
     upgrade_type: UpgradeType = UpgradeType.UPGRADE
 
 
-@attrs.frozen
+@slotted.frozen
 class FeatureMetadata:
     """The levels of features that a broker supports, and those that the cluster works at."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from pyk.clients.admin.groups import GroupListing
+from pyk.runtime import slotted
 
 
 class GroupChangeType(enum.StrEnum):
@@ -18,7 +17,7 @@ class GroupChangeType(enum.StrEnum):
     REMOVED = "removed"
 
 
-@attrs.frozen
+@slotted.frozen
 class GroupChange:
     """A group that was added, changed or removed."""
 

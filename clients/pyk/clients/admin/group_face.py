@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.groups import ClassicGroupDescription, ConsumerGroupDescription, GroupListing
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.groups import (
+        ClassicGroupDescription,
+        ConsumerGroupDescription,
+        GroupListing,
+    )
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class AsyncGroupAdmin:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.errors import GroupIdNotFoundError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
@@ -24,6 +22,7 @@ from pyk.protocol.messages.describe_groups import (
 )
 from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest
 from pyk.protocol.persisted import decode_versioned
+from pyk.runtime import slotted
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
@@ -44,7 +43,7 @@ STATES = (
 FIRST_VERSION_WITH_TYPES = 5
 
 
-@attrs.frozen
+@slotted.frozen
 class GroupListing:
     """A group in a list."""
 
@@ -59,7 +58,7 @@ class GroupListing:
     """The coordinator of the group."""
 
 
-@attrs.frozen
+@slotted.frozen
 class MemberDescription:
     """A member of a group and its assignment."""
 
@@ -70,7 +69,7 @@ class MemberDescription:
     assignment: tuple[TopicPartition, ...]
 
 
-@attrs.frozen
+@slotted.frozen
 class ConsumerGroupDescription:
     """A group with its members."""
 
@@ -87,7 +86,7 @@ class ConsumerGroupDescription:
     """None if they were not asked for."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ClassicGroupDescription:
     """A group of the type ``classic``, of consumers or of others such as Kafka Connect."""
 
@@ -108,7 +107,7 @@ class ClassicGroupDescription:
         return not self.protocol_type
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionLag:
     """The lag of a group in a partition."""
 

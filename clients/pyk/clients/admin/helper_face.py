@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.arguments import checked_names
-from pyk.clients.admin.conditions import Condition, Seen
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.group_changes import GroupChange
-from pyk.clients.admin.groups import GroupListing, PartitionLag
-from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
-from pyk.clients.admin.watch_calls import checked_pause
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.admin.arguments import checked_names, checked_pause
+
+if TYPE_CHECKING:
+    from pyk.clients.admin.conditions import Condition, Seen
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.group_changes import GroupChange
+    from pyk.clients.admin.groups import GroupListing, PartitionLag
+    from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncHelperAdmin:
@@ -83,7 +85,8 @@ class AsyncHelperAdmin:
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
-        seconds, known = checked_pause(every), dict[str, GroupListing]()
+        seconds = checked_pause(every)
+        known: dict[str, GroupListing] = {}
         wanted = checked_names(types, "a type")
         while True:
             known, changes = await self._core.watch.changes(known, wanted, timeout)
@@ -169,7 +172,8 @@ class HelperAdmin:
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
-        seconds, known = checked_pause(every), dict[str, GroupListing]()
+        seconds = checked_pause(every)
+        known: dict[str, GroupListing] = {}
         wanted = checked_names(types, "a type")
         while True:
             known, changes = self._thread.call(self._core.watch.changes(known, wanted, timeout))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from pyk.clients.admin.groups import ConsumerGroupDescription
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
@@ -14,13 +12,14 @@ from pyk.protocol.messages.leave_group import (
     LeaveGroupResponse,
     MemberIdentity,
 )
+from pyk.runtime import slotted
 
 # As Kafka's Java client says it to the coordinator, which writes it into its log.
 REASON = "member was removed by an admin"
 LONGEST_REASON = 255
 
 
-@attrs.frozen
+@slotted.frozen
 class GroupMember:
     """A member of a group: a static one by its instance id, another one by its member id."""
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
-import attrs
-
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import TopicPartition, checked_partition
+from pyk.runtime import slotted
 
 ResetTo: TypeAlias = (
     Literal["earliest", "latest"] | datetime | timedelta | Mapping[TopicPartition, int]
@@ -18,7 +17,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FORM = 'to must be "earliest", "latest", a datetime, a timedelta or {TopicPartition: offset}'
 
 
-@attrs.frozen
+@slotted.frozen
 class OffsetReset:
     """The committed offset of a partition before and after a reset."""
 

@@ -6,8 +6,6 @@ import enum
 from collections.abc import Iterable
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.admin.replica_places import by_topic
 from pyk.clients.errors import ElectionNotNeededError, KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
@@ -25,6 +23,7 @@ from pyk.protocol.messages.elect_leaders import (
     ElectLeadersResponse,
     TopicPartitions,
 )
+from pyk.runtime import slotted
 
 METADATA_TOPIC = "__cluster_metadata"
 
@@ -38,7 +37,7 @@ class ElectionType(enum.IntEnum):
     """Any replica that is left, if none is in sync; records may be lost."""
 
 
-@attrs.frozen
+@slotted.frozen
 class QuorumReplica:
     """A node that holds the metadata log."""
 
@@ -51,7 +50,7 @@ class QuorumReplica:
     """Which of its disks a voter votes with; known since Kafka 3.9 (KIP-853)."""
 
 
-@attrs.frozen
+@slotted.frozen
 class QuorumInfo:
     """The quorum of the metadata log (KIP-595)."""
 

@@ -21,6 +21,7 @@ from pyk.protocol.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
+from pyk.runtime import slotted
 
 _TYPES = ("user", "client-id", "ip")
 _MATCH_EXACT, _MATCH_DEFAULT, _MATCH_ANY = range(3)
@@ -129,7 +130,7 @@ class ClientQuotaFilterComponent:
         return cls(entity_type, is_any=True)
 
 
-@attrs.frozen
+@slotted.frozen
 class ClientQuotaFilter:
     """Which entities to describe: those that meet all conditions."""
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.admin.arguments import checked_number
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
@@ -17,11 +15,12 @@ from pyk.protocol.messages.add_raft_voter import (
     Listener,
 )
 from pyk.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from pyk.runtime import slotted
 
 HIGHEST_PORT = 65_535
 
 
-@attrs.frozen
+@slotted.frozen
 class RaftVoterEndpoint:
     """Where the other voters reach a controller, by the name of its listener."""
 
@@ -40,7 +39,7 @@ class RaftVoterEndpoint:
             )
 
 
-@attrs.frozen
+@slotted.frozen
 class RaftVoter:
     """A controller, and which of its disks it votes with."""
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.quorums import ElectionType
-from pyk.clients.admin.replica_places import (
-    LogDirDescription,
-    PartitionReassignment,
-    ReplicaLogDir,
-    TopicPartitionReplica,
-)
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.quorums import ElectionType
+    from pyk.clients.admin.replica_places import (
+        LogDirDescription,
+        PartitionReassignment,
+        ReplicaLogDir,
+        TopicPartitionReplica,
+    )
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncReplicaAdmin:

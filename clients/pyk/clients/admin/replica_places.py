@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -31,9 +29,10 @@ from pyk.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     ListPartitionReassignmentsTopics,
 )
+from pyk.runtime import slotted
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class TopicPartitionReplica:
     """A replica of a partition: the one on this broker."""
 
@@ -42,7 +41,7 @@ class TopicPartitionReplica:
     broker_id: int
 
 
-@attrs.frozen
+@slotted.frozen
 class ReplicaInfo:
     """A replica in a log directory."""
 
@@ -54,7 +53,7 @@ class ReplicaInfo:
     """Whether it is on its way to this directory."""
 
 
-@attrs.frozen
+@slotted.frozen
 class LogDirDescription:
     """A log directory of a broker."""
 
@@ -68,7 +67,7 @@ class LogDirDescription:
     """Whether it gets no new partitions (KIP-1066)."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ReplicaLogDir:
     """Where a replica is, and where it is on its way to."""
 
@@ -78,7 +77,7 @@ class ReplicaLogDir:
     future_offset_lag: int | None = None
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionReassignment:
     """A partition whose replicas are moving."""
 
@@ -144,9 +143,9 @@ def log_dir_of(
         if info is None:
             continue
         if info.is_future:
-            found = attrs.evolve(found, future_path=path, future_offset_lag=info.offset_lag)
+            found = slotted.evolve(found, future_path=path, future_offset_lag=info.offset_lag)
         else:
-            found = attrs.evolve(found, path=path, offset_lag=info.offset_lag)
+            found = slotted.evolve(found, path=path, offset_lag=info.offset_lag)
     return found
 
 

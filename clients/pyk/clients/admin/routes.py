@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import leaderless
@@ -24,6 +22,7 @@ from pyk.clients.errors import (
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 # A new topic is not known to every broker at once. One that is still unknown after this many
 # seconds does not exist.
@@ -32,12 +31,12 @@ PATIENCE_WITH_NEW_TOPICS = 2.0
 PATIENCE_WITH_METADATA = 1.0
 
 
-@attrs.define
+@slotted.define
 class Placement:
     """The nodes that the items of a call go to, and errors of items that go nowhere."""
 
-    by_node: dict[int, list[Any]] = attrs.Factory(dict)
-    errors: dict[Any, KafkaError] = attrs.Factory(dict)
+    by_node: dict[int, list[Any]] = slotted.field(factory=dict)
+    errors: dict[Any, KafkaError] = slotted.field(factory=dict)
 
     def put(self, item: Any, where: int | KafkaError) -> None:
         if isinstance(where, KafkaError):

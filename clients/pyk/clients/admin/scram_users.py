@@ -21,6 +21,7 @@ from pyk.protocol.messages.describe_user_scram_credentials import (
     UserName,
 )
 from pyk.protocol.sasl import MIN_ITERATIONS, ScramMechanism, salted_password
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret, password_of
 
 NUMBERS = {ScramMechanism.SCRAM_SHA_256: 1, ScramMechanism.SCRAM_SHA_512: 2}
@@ -47,7 +48,7 @@ class ScramCredentialInfo:
     iterations: int = MIN_ITERATIONS
 
 
-@attrs.frozen
+@slotted.frozen
 class UserScramCredentialsDescription:
     """A user and its credentials."""
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from pyk.clients.admin.routes import Route
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.responses import result_for_each
@@ -18,21 +16,22 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.wording import because
+from pyk.runtime import slotted
 
 # Sends some items to a node, and returns the result of each or the error that came instead.
 Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]
 
 
-@attrs.define
+@slotted.define
 class Settlement:
     """The outcome of each item so far. Pure."""
 
     route: Route
     pending: list[Any]
     already_done: type[KafkaError] | None
-    results: dict[Any, Any] = attrs.Factory(dict)
-    errors: dict[Any, KafkaError] = attrs.Factory(dict)
-    in_doubt: set[Any] = attrs.Factory(set)
+    results: dict[Any, Any] = slotted.field(factory=dict)
+    errors: dict[Any, KafkaError] = slotted.field(factory=dict)
+    in_doubt: set[Any] = slotted.field(factory=set)
     """Items that an earlier attempt may have done although its response was lost."""
 
     def take(self, answers: Mapping[Any, Any]) -> dict[Any, KafkaError]:

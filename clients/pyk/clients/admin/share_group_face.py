@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.share_groups import ShareGroupDescription, SharePartitionOffset
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.share_groups import ShareGroupDescription, SharePartitionOffset
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncShareGroupAdmin:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
@@ -19,11 +17,12 @@ from pyk.protocol.messages import (
     describe_share_group_offsets,
 )
 from pyk.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
+from pyk.runtime import slotted
 
 UNKNOWN = -1
 
 
-@attrs.frozen
+@slotted.frozen
 class ShareMemberDescription:
     """A member of a share group and its assignment, which it may share with other members."""
 
@@ -34,7 +33,7 @@ class ShareMemberDescription:
     assignment: tuple[TopicPartition, ...]
 
 
-@attrs.frozen
+@slotted.frozen
 class ShareGroupDescription:
     """A share group with its members."""
 
@@ -49,7 +48,7 @@ class ShareGroupDescription:
     """None if they were not asked for."""
 
 
-@attrs.frozen
+@slotted.frozen
 class SharePartitionOffset:
     """How far a share group is in a partition."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.streams_groups import StreamsGroupDescription
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.streams_groups import StreamsGroupDescription
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class AsyncStreamsGroupAdmin:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.acls import AclOperation
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import streams_group_describe as wire
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsTopicInfo:
     """An internal topic of the application."""
 
@@ -26,7 +25,7 @@ class StreamsTopicInfo:
     configs: Mapping[str, str]
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsSubtopology:
     """A part of the topology that runs by itself, in one task for each partition of its sources."""
 
@@ -37,7 +36,7 @@ class StreamsSubtopology:
     repartition_source_topics: Mapping[str, StreamsTopicInfo]
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsAssignment:
     """Tasks of a member: the partitions of each subtopology, by its id."""
 
@@ -48,7 +47,7 @@ class StreamsAssignment:
     """Those whose stores the member restores, to become active there."""
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsTaskOffset:
     """The offset up to which the stores of a task have been restored, or could be."""
 
@@ -57,7 +56,7 @@ class StreamsTaskOffset:
     offset: int
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsMemberDescription:
     """A member of a streams group and its tasks."""
 
@@ -81,7 +80,7 @@ class StreamsMemberDescription:
     is_classic: bool
 
 
-@attrs.frozen
+@slotted.frozen
 class StreamsGroupDescription:
     """A group of Kafka Streams with its topology and members."""
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import delegation_tokens
-from pyk.clients.admin.arguments import checked_milliseconds, checked_principals
+from pyk.clients.admin.access_arguments import checked_principals
+from pyk.clients.admin.arguments import checked_milliseconds
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal, hmac_of
 from pyk.clients.admin.routes import ToAnyNode

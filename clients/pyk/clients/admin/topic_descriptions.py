@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.admin.authorized_operations import authorized_operations
 from pyk.clients.admin.topics import known_id
 from pyk.clients.errors import KafkaError, error_for
@@ -26,12 +24,13 @@ from pyk.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
+from pyk.runtime import slotted
 
 FIRST_VERSION_WITH_OPERATIONS = 8
 FIRST_VERSION_BY_ID = 12
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicListing:
     """A topic in a list."""
 
@@ -41,7 +40,7 @@ class TopicListing:
     partition_count: int
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionDescription:
     """The leader and the replicas of a partition, as node ids."""
 
@@ -57,7 +56,7 @@ class PartitionDescription:
     last_known_eligible_leader_replicas: tuple[int, ...] | None = None
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicDescription:
     """A topic with its partitions, in their order."""
 
@@ -80,12 +79,12 @@ def page_request(
     )
 
 
-@attrs.define
+@slotted.define
 class TopicPages:
     """The topics of the pages so far."""
 
     with_operations: bool
-    _topics: dict[str, DescribeTopicPartitionsResponseTopic] = attrs.Factory(dict)
+    _topics: dict[str, DescribeTopicPartitionsResponseTopic] = slotted.field(factory=dict)
 
     def add(self, topics: Iterable[DescribeTopicPartitionsResponseTopic]) -> None:
         """Add a page. The partitions of a topic may be on several."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.topic_calls import TopicKey
-from pyk.clients.admin.topic_descriptions import TopicDescription, TopicListing
-from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.offsets import ListedOffset, OffsetSpec
-from pyk.clients.topic_partition import TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.topic_calls import TopicKey
+    from pyk.clients.admin.topic_descriptions import TopicDescription, TopicListing
+    from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.offsets import ListedOffset, OffsetSpec
+    from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncTopicAdmin:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
@@ -30,22 +28,23 @@ from pyk.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from pyk.runtime import slotted
 
 FIRST_VERSION_OF_TOPIC_STATES = 6
 
 
-@attrs.frozen
+@slotted.frozen
 class NewTopic:
     """A topic to create."""
 
     name: str
     partitions: int | None = None
     """None for the broker's ``num.partitions``."""
-    replication_factor: int | None = attrs.field(default=None, kw_only=True)
+    replication_factor: int | None = slotted.field(default=None, kw_only=True)
     """None for the broker's ``default.replication.factor``."""
-    configs: Mapping[str, str] | None = attrs.field(default=None, kw_only=True)
+    configs: Mapping[str, str] | None = slotted.field(default=None, kw_only=True)
     """Settings under Kafka's dotted names."""
-    assignments: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict, kw_only=True)
+    assignments: Mapping[int, tuple[int, ...]] = slotted.field(factory=dict, kw_only=True)
     """The brokers of each partition, the preferred leader first, to assign them by hand."""
 
     def __attrs_post_init__(self) -> None:
@@ -62,7 +61,7 @@ class NewTopic:
                 )
 
 
-@attrs.frozen
+@slotted.frozen
 class NewPartitions:
     """The number of partitions that a topic is raised to."""
 
@@ -75,7 +74,7 @@ class NewPartitions:
             raise TypeError(f"count of NewPartitions must be an int, not {self.count!r}")
 
 
-@attrs.frozen
+@slotted.frozen
 class CreatedTopic:
     """A topic that was created, or would be."""
 

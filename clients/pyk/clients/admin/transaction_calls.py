@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import transactions
+from pyk.clients.admin.access_arguments import checked_abort_spec, checked_transaction_states
 from pyk.clients.admin.arguments import (
-    checked_abort_spec,
     checked_milliseconds,
     checked_name,
     checked_names,
     checked_node_id,
     checked_numbers,
     checked_partitions,
-    checked_transaction_states,
 )
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import Route, ToCoordinators, ToLeaders, ToNodes

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pyk.clients.admin.core import AdminCore
-from pyk.clients.admin.transactions import (
-    AbortTransactionSpec,
-    ProducerIdAndEpoch,
-    ProducerState,
-    TransactionDescription,
-    TransactionListing,
-    TransactionState,
-)
-from pyk.clients.engine.thread import LoopThread
-from pyk.clients.topic_partition import TopicPartition
+if TYPE_CHECKING:
+    from pyk.clients.admin.core import AdminCore
+    from pyk.clients.admin.transactions import (
+        AbortTransactionSpec,
+        ProducerIdAndEpoch,
+        ProducerState,
+        TransactionDescription,
+        TransactionListing,
+        TransactionState,
+    )
+    from pyk.clients.engine.thread import LoopThread
+    from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncTransactionAdmin:

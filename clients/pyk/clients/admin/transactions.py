@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.offsets.partition_results import read_partitions
 from pyk.clients.topic_partition import TopicPartition, by_topic
@@ -25,6 +23,7 @@ from pyk.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from pyk.runtime import slotted
 
 
 class TransactionState(StrEnum):
@@ -50,7 +49,7 @@ class TransactionState(StrEnum):
 STATE_NAMES = frozenset(state.value for state in TransactionState)
 
 
-@attrs.frozen
+@slotted.frozen
 class TransactionListing:
     """A transactional id in a list."""
 
@@ -61,7 +60,7 @@ class TransactionListing:
     """The coordinator of the transactional id."""
 
 
-@attrs.frozen
+@slotted.frozen
 class TransactionDescription:
     """A transactional id and its transaction."""
 
@@ -76,7 +75,7 @@ class TransactionDescription:
     """The partitions in which the open transaction has written."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ProducerState:
     """A producer, as the leader of a partition that it has written to knows it."""
 
@@ -92,7 +91,7 @@ class ProducerState:
     """The first offset of its open transaction, None without one."""
 
 
-@attrs.frozen
+@slotted.frozen
 class AbortTransactionSpec:
     """A transaction in one partition that no coordinator will end.
 
@@ -106,7 +105,7 @@ class AbortTransactionSpec:
     coordinator_epoch: int
 
 
-@attrs.frozen
+@slotted.frozen
 class ProducerIdAndEpoch:
     """The producer id and the epoch of a transactional id."""
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import scram_users
-from pyk.clients.admin.arguments import checked_names, checked_user_alterations
+from pyk.clients.admin.access_arguments import checked_user_alterations
+from pyk.clients.admin.arguments import checked_names
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import ToAnyNode, ToController
 from pyk.clients.admin.scram_users import (

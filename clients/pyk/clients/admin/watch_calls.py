@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
+from pyk.clients.admin.arguments import checked_pause
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.conditions import Condition, Subject, checked_condition, last_seen
 from pyk.clients.admin.group_calls import GroupCalls
@@ -23,9 +22,10 @@ from pyk.clients.errors import (
 )
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.wording import because
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class WatchCalls:
     """Carries out the calls that ask again; :class:`AsyncAdmin` documents them."""
 
@@ -100,12 +100,3 @@ class WatchCalls:
     async def pause(self, seconds: float) -> None:
         """Wait until it is time to ask again."""
         await asyncio.sleep(seconds)
-
-
-def checked_pause(given: Any) -> float:
-    """Return the seconds between two questions."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise TypeError(f"every must be a number of seconds, not {given!r}")
-    if not 0 < given < float("inf"):
-        raise ValueError(f"every must be more than 0 seconds and finite, not {given!r}")
-    return float(given)

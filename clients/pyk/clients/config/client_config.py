@@ -11,8 +11,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import attrs
-
 from pyk.clients.config.java_names import has_twin, is_java_class, twin
 from pyk.clients.config.kafka_names import JAVA_CLASS, OBEYED_ANYWAY, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown, jaas_cut_off
@@ -34,6 +32,7 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.proxies import Proxy
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ CLASS_OPTIONS = frozenset(
 )
 
 
-@attrs.frozen
+@slotted.frozen
 class Given:
     """One option as the user gave it."""
 
@@ -56,11 +55,11 @@ class Given:
     """With ``_`` for ``.``."""
     written: str
     """As the user wrote it, for messages."""
-    value: object = attrs.field(repr=False)
+    value: object = slotted.field(repr=False)
     """It may be secret."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ClientConfig(SecurityOptions):
     """The options that producers, consumers and admin clients share."""
 
@@ -209,7 +208,7 @@ class ClientConfig(SecurityOptions):
             reason = cls._reason_without_effect(one.name)
             if one.name in CLASS_OPTIONS & known.keys() and is_java_class(one.value):
                 if has_twin(str(one.value)):
-                    options.append(attrs.evolve(one, value=twin(str(one.value))))
+                    options.append(slotted.evolve(one, value=twin(str(one.value))))
                 else:
                     unused.append((one.written, f"{JAVA_CLASS}; give {one.name}= a Python object"))
             elif one.name in known:
@@ -226,7 +225,7 @@ class ClientConfig(SecurityOptions):
     @classmethod
     def _translated(cls, given: list[Given]) -> list[Given]:
         """Return what was given with those names of others replaced that mean an option of pyk."""
-        return [attrs.evolve(one, name=OTHER_NAMES.get(one.name, one.name)) for one in given]
+        return [slotted.evolve(one, name=OTHER_NAMES.get(one.name, one.name)) for one in given]
 
     @classmethod
     def _reason_without_effect(cls, name: str) -> str | None:
@@ -235,7 +234,7 @@ class ClientConfig(SecurityOptions):
             return None
         owners = [
             other.__name__.removesuffix("Config")
-            for other in ClientConfig.__subclasses__()
+            for other in _tables()
             if name in options_of(other)
         ]
         return f"an option of {owners[0]}" if owners else reason_without_effect(name)
@@ -301,7 +300,7 @@ def _is_cut_off(given: Given) -> bool:
     return is_jaas and not str(given.value).rstrip().endswith(";")
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class AdminConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Admin`."""
 
@@ -313,3 +312,15 @@ class AdminConfig(ClientConfig):
     default_api_timeout_ms: int = option(
         Integer(minimum=1), 60_000, "How long a call without a timeout of its own may take."
     )
+
+
+def _tables() -> list[type[ClientConfig]]:
+    """Return the tables of all clients, which are loaded for that."""
+    from pyk.clients import config
+
+    return [
+        config.AdminConfig,
+        config.ConsumerConfig,
+        config.ProducerConfig,
+        config.ShareConsumerConfig,
+    ]

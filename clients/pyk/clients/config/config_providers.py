@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-import attrs
-
 from pyk.clients.config.properties import parse_properties
 from pyk.clients.errors import ConfigurationError
+from pyk.runtime import slotted
 
 OPTION = "config.providers"
 PACKAGE = "org.apache.kafka.common.config.provider."
@@ -24,14 +23,14 @@ KINDS = {
 REFERENCE = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")
 
 
-@attrs.frozen
+@slotted.frozen
 class Sources:
     """Where references lead: the environment, and a function that returns the text of a file.
 
     The function raises ``OSError``.
     """
 
-    environment: Mapping[str, str] = attrs.field(repr=False)
+    environment: Mapping[str, str] = slotted.field(repr=False)
     read: Callable[[str], str]
 
 

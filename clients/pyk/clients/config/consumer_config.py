@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from pyk.clients.config.client_config import ClientConfig
 from pyk.clients.config.fetch_waits import check_fetch_wait
 from pyk.clients.config.offset_reset import OffsetReset
@@ -23,6 +21,7 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.payload import Deserializer
+from pyk.runtime import slotted
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 # The options that mean nothing in a group protocol, and what does instead; as in Java.
@@ -35,7 +34,7 @@ MEANINGLESS = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ConsumerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Consumer`."""
 

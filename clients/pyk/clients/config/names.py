@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 
 from pyk.clients.config.kafka_names import WITHOUT_EFFECT
@@ -90,6 +89,8 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
         return f"{name!r} is not an option; here it is called {called!r}"
     if plain in NEEDLESS:
         return f"{name!r} is not an option: {NEEDLESS[plain]}"
+    import difflib  # only mistakes need it
+
     near = difflib.get_close_matches(plain, [*known, *KAFKAS, *WITHOUT_EFFECT], n=1, cutoff=0.6)
     if plain.startswith(NOT_THERE_YET) and near[:1] != [plain]:
         return f"{name!r} is an option of other clients that this release of pyk does not have"

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-import attrs
-
 from pyk.clients.config.option import option
 from pyk.clients.config.other_logins import MSK_HANDLER, msk_iam_of
 from pyk.clients.config.security_values import FilePath, SecretText
@@ -21,8 +19,8 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import Credentials
-from pyk.clients.security.oauth import Oauth
 from pyk.clients.security.tls_settings import TlsSettings
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret
 
 KAFKA = "org.apache.kafka.common.security.oauthbearer"
@@ -45,7 +43,7 @@ EXTENSION = "extension_"
 SECURITY = "pyk.clients.security"
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class OauthOptions:
     """The options that say where tokens come from."""
 
@@ -153,6 +151,8 @@ class OauthOptions:
                 "sasl_mechanism='OAUTHBEARER' needs sasl_oauthbearer_token_endpoint_url, or auth="
                 "Oauth(…)"
             )
+        from pyk.clients.security.oauth import Oauth
+
         extensions = {
             name.removeprefix(EXTENSION): value
             for name, value in jaas.items()

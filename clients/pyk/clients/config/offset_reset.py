@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.protocol.durations import duration_ms
+from pyk.runtime import slotted
 
 BY_DURATION = "by_duration:"
 WORDS = ("latest", "earliest", "none")
 
 
-@attrs.frozen
+@slotted.frozen
 class OffsetReset:
     """The kind of option that names an end of the log, or a duration before now."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from pyk.clients.config.values import Kind
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class Option:
     """The facts of one option, a field of one of the config classes."""
 
@@ -25,7 +24,7 @@ class Option:
         return self.name.replace("_", ".")
 
 
-@attrs.frozen
+@slotted.frozen
 class _Line:
     """An option before it knows its name."""
 
@@ -35,18 +34,18 @@ class _Line:
 
 def option(kind: Kind, default: object, doc: str) -> Any:
     """Declare an option: its valid values, its default, and one sentence on what it is for."""
-    return attrs.field(default=default, metadata={_Line: _Line(kind, doc)})
+    return slotted.field(default=default, metadata={_Line: _Line(kind, doc)})
 
 
 def required(kind: Kind, doc: str) -> Any:
     """Declare an option that must be given."""
-    return attrs.field(metadata={_Line: _Line(kind, doc)})
+    return slotted.field(metadata={_Line: _Line(kind, doc)})
 
 
-def options_of(config: type[attrs.AttrsInstance]) -> dict[str, Option]:
+def options_of(config: type) -> dict[str, Option]:
     """Return the options of a config class by name, in the order of the table."""
     found = {}
-    for field in attrs.fields(config):
+    for field in slotted.fields(config):
         line = field.metadata[_Line]
         found[field.name] = Option(field.name, line.kind, field.default, line.doc)
     return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import Credentials
-from pyk.clients.security.kerberos import Kerberos
+
+if TYPE_CHECKING:
+    from pyk.clients.security.kerberos import Kerberos
 
 MSK_HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
 # What Amazon's library does about its own requests and logs; botocore has its own settings.
@@ -25,6 +27,8 @@ def kerberos_of(jaas: Mapping[str, str], service_name: str | None) -> Kerberos:
 
     ``jaas`` are the options of ``Krb5LoginModule``; ``service_name`` comes before its own.
     """
+    from pyk.clients.security.kerberos import Kerberos
+
     keytab = jaas.get("keyTab") if jaas.get("useKeyTab", "").lower() == "true" else None
     return Kerberos(
         service_name=service_name or jaas.get("serviceName", "kafka"),

@@ -6,8 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from pyk.clients.config.client_config import ClientConfig, Given
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
@@ -22,6 +20,7 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.payload import Serializer
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +34,7 @@ COMPRESSION_LEVELS = {
 MAX_IN_FLIGHT_FOR_IDEMPOTENCE = 5
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ProducerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Producer`."""
 
@@ -125,7 +124,7 @@ class ProducerConfig(ClientConfig):
         if level is None or "compression_level" in names:
             return given
         is_default = level.name == "compression_gzip_level" and str(level.value).strip() == "-1"
-        taken = attrs.evolve(
+        taken = slotted.evolve(
             level, name="compression_level", value=None if is_default else level.value
         )
         return [taken if one is level else one for one in given]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from pyk.clients.config.config_providers import Sources, resolved, unreplaced
 from pyk.clients.config.properties import parse_properties
@@ -39,7 +38,8 @@ def resolve(properties: Mapping[str, object]) -> Mapping[str, object]:
 
 def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8-sig")  # Windows may begin it with a mark
+        with open(path, encoding="utf-8-sig") as file:  # Windows may begin it with a mark
+            return file.read()
     except UnicodeDecodeError:
         # Without its cause, which has the whole file.
         raise ConfigurationError(f"{os.fspath(path)!r} is not a text in UTF-8") from None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Set
-from typing import Any
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.config.oauth_options import OauthOptions
 from pyk.clients.config.option import Option, option, options_of
@@ -19,12 +17,14 @@ from pyk.clients.config.security_values import (
 )
 from pyk.clients.config.values import OneOf, OptionalText, OptionalTextList
 from pyk.clients.errors import ConfigurationError
-from pyk.clients.security.credentials import Plain, Scram
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.tls_settings import TlsSettings
-from pyk.protocol.sasl.jaas import JaasError, LoginModule, parse_jaas
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret
 from pyk.runtime.tls_names import openssl_ciphers, versions_with
+
+if TYPE_CHECKING:
+    from pyk.protocol.sasl.jaas import LoginModule
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
@@ -52,7 +52,7 @@ LOGIN_MODULES = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class SecurityOptions(OauthOptions):
     """The options of all clients that say how connections are secured."""
 
@@ -247,6 +247,8 @@ class SecurityOptions(OauthOptions):
                 "sasl_jaas_config was given, and sasl_username or sasl_password as well: give one "
                 "of them"
             )
+        from pyk.protocol.sasl.jaas import JaasError, parse_jaas
+
         try:
             return parse_jaas(self.sasl_jaas_config.reveal())
         except JaasError as error:
@@ -289,6 +291,8 @@ class SecurityOptions(OauthOptions):
                 f"sasl_mechanism={mechanism!r} needs "
                 + (given if module else "sasl_username and sasl_password")
             )
+        from pyk.clients.security.credentials import Plain, Scram
+
         if mechanism == "PLAIN":
             return Plain(username, password)
         is_token = options.get("tokenauth", "").lower() == "true"

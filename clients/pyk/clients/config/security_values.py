@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-import attrs
-
 from pyk.clients.config.values import items_of
 from pyk.clients.security.exchange import Credentials
 from pyk.clients.security.proxies import Proxy, parse_proxy
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret, SecretFunction
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 OLD_TLS_VERSIONS = ("SSLv2", "SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
 
 
-@attrs.frozen
+@slotted.frozen
 class SecretText:
     """A str that is never shown, or None; also a function that returns it, if that is allowed."""
 
@@ -42,7 +41,7 @@ class PathLike(Protocol):
     def __fspath__(self) -> str: ...
 
 
-@attrs.frozen
+@slotted.frozen
 class FilePath:
     """The path of a file, or None."""
 
@@ -60,7 +59,7 @@ class FilePath:
         return "path of a file"
 
 
-@attrs.frozen
+@slotted.frozen
 class TlsContext:
     """An object of :class:`ssl.SSLContext`, or None."""
 
@@ -73,7 +72,7 @@ class TlsContext:
         return "ssl.SSLContext"
 
 
-@attrs.frozen
+@slotted.frozen
 class TlsVersions:
     """Versions of TLS; older ones than 1.2 are left out."""
 
@@ -91,7 +90,7 @@ class TlsVersions:
         return "'TLSv1.2', 'TLSv1.3' or both"
 
 
-@attrs.frozen
+@slotted.frozen
 class ProxyUrl:
     """The URL of a proxy, or None."""
 
@@ -109,7 +108,7 @@ class ProxyUrl:
         return "URL: `socks5://`, `socks5h://` or `http://`"
 
 
-@attrs.frozen
+@slotted.frozen
 class CredentialsObject:
     """An object of :mod:`pyk.clients.security` to log in with, or None."""
 

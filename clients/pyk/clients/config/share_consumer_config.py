@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-import attrs
-
 from pyk.clients.config.client_config import ClientConfig, Given
 from pyk.clients.config.fetch_waits import check_fetch_wait
 from pyk.clients.config.option import option
@@ -21,6 +19,7 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.payload import Deserializer
+from pyk.runtime import slotted
 
 ASSIGNED = "the coordinator assigns partitions, and several members may have the same one"
 ACKNOWLEDGED = "records are acknowledged, see share_acknowledgement_mode; there is no offset"
@@ -39,7 +38,7 @@ REFUSED = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ShareConsumerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.ShareConsumer`."""
 

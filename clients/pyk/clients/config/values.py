@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-import attrs
+from pyk.runtime import slotted
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -40,7 +40,7 @@ class Kind(Protocol):
         """Return which values are valid, for the reference."""
 
 
-@attrs.frozen
+@slotted.frozen
 class Integer:
     """A whole number in a range, both ends included."""
 
@@ -69,7 +69,7 @@ class Integer:
         raise ValueError(f"must be a whole number, not {given!r}")
 
 
-@attrs.frozen
+@slotted.frozen
 class OptionalInteger(Integer):
     """A whole number, or None to leave the choice to pyk."""
 
@@ -77,7 +77,7 @@ class OptionalInteger(Integer):
         return None if given is None else super().parse(given)
 
 
-@attrs.frozen
+@slotted.frozen
 class Fraction:
     """A number in a range, both ends included."""
 
@@ -97,7 +97,7 @@ class Fraction:
         return f"{self.minimum} to {self.maximum}"
 
 
-@attrs.frozen
+@slotted.frozen
 class Boolean:
     """True or False."""
 
@@ -112,7 +112,7 @@ class Boolean:
         return "True or False"
 
 
-@attrs.frozen
+@slotted.frozen
 class AlwaysTrue(Boolean):
     """A safeguard that other clients allow to switch off."""
 
@@ -125,7 +125,7 @@ class AlwaysTrue(Boolean):
         return "True"
 
 
-@attrs.frozen
+@slotted.frozen
 class Text:
     """A str, never empty."""
 
@@ -142,7 +142,7 @@ class Text:
         return "str"
 
 
-@attrs.frozen
+@slotted.frozen
 class TextOr:
     """A str; an empty one, which is Kafka's default, stands for ``default``."""
 
@@ -157,7 +157,7 @@ class TextOr:
         return "str"
 
 
-@attrs.frozen
+@slotted.frozen
 class OptionalText(Text):
     """A str, or None."""
 
@@ -165,7 +165,7 @@ class OptionalText(Text):
         return None if given is None else super().parse(given)
 
 
-@attrs.frozen
+@slotted.frozen
 class OneOf:
     """One of a few words; capitals do not matter."""
 
@@ -185,7 +185,7 @@ class OneOf:
         return " or ".join(repr(word) for word in self.words)
 
 
-@attrs.frozen
+@slotted.frozen
 class Acks:
     """The number of replicas that must have a batch before it counts as sent; ``"all"`` is -1."""
 
@@ -199,7 +199,7 @@ class Acks:
         return "'all', 1 or 0"
 
 
-@attrs.frozen
+@slotted.frozen
 class TextList:
     """Several str: a sequence, or one str with commas."""
 
@@ -213,7 +213,7 @@ class TextList:
         return "a sequence of str, or one str with commas"
 
 
-@attrs.frozen
+@slotted.frozen
 class OptionalTextList(TextList):
     """Several str, or None; an empty str, which is Kafka's default, is None."""
 
@@ -221,7 +221,7 @@ class OptionalTextList(TextList):
         return None if given in (None, "") else super().parse(given)
 
 
-@attrs.frozen
+@slotted.frozen
 class Assignors(TextList):
     """Names of assignors, as in Kafka's protocol or as Java classes."""
 
@@ -229,7 +229,7 @@ class Assignors(TextList):
         return tuple(dict.fromkeys(JAVA_ASSIGNORS.get(name, name) for name in super().parse(given)))
 
 
-@attrs.frozen
+@slotted.frozen
 class Callback:
     """A callable of the application, or None for pyk's own."""
 
@@ -254,7 +254,7 @@ class Callback:
         return f"a callable, or an object with {self.method}(topic, data)"
 
 
-@attrs.frozen
+@slotted.frozen
 class ServerAddress:
     """A bootstrap server as it was configured: a name that is still to be resolved, and a port."""
 
@@ -265,7 +265,7 @@ class ServerAddress:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@attrs.frozen
+@slotted.frozen
 class Servers:
     """Addresses ``host:port``; IPv6 addresses in brackets."""
 

@@ -10,8 +10,6 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.login_threads import LoginThreads
 from pyk.clients.errors import UnsupportedVersionError
@@ -21,6 +19,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -30,12 +29,12 @@ HANDSHAKE_VERSIONS = VersionRange(1, LAST_VERSION)
 NONCE_BYTES = 24
 
 
-@attrs.frozen
+@slotted.frozen
 class BegunLogin:
     """A login of which nothing was sent yet."""
 
     login: Login
-    step: Any = attrs.field(repr=False)
+    step: Any = slotted.field(repr=False)
     """Its first request."""
 
 

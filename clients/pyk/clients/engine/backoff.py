@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 FACTOR = 2.0
 JITTER = 0.2
@@ -10,7 +10,7 @@ JITTER = 0.2
 MANY_FAILURES = 32
 
 
-@attrs.frozen
+@slotted.frozen
 class Backoff:
     """Waits that double with each failure up to a maximum, each with a random jitter.
 

@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, final
 
-import attrs
-
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.protocol_sniffer import FIRST_CORRELATION_ID, explain
 from pyk.clients.errors import (
@@ -26,6 +24,7 @@ from pyk.protocol.negotiation import TRANSACTION_V2, PeerVersions
 from pyk.protocol.schema import Message
 from pyk.protocol.throttling import client_must_wait
 from pyk.protocol.versions import VersionRange
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FrameSizeError, FrameTransport
 
@@ -43,7 +42,7 @@ NEVER = float("inf")
 
 
 @final
-@attrs.frozen
+@slotted.frozen
 class VersionedRequest:
     """A request whose content depends on its version."""
 

@@ -6,12 +6,10 @@ import asyncio
 import logging
 import random as randomness
 import ssl
-
-import attrs
+from typing import TYPE_CHECKING
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine import open_files
-from pyk.clients.engine.authenticator import Authenticator
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.routes import Route, Routes
@@ -28,7 +26,6 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.advice import CORRECT_LISTENERS, NAMED_BY_BROKER
 from pyk.clients.security.exchange import Work
-from pyk.clients.security.tls import TlsContexts
 from pyk.clients.security.tls_failures import CERTIFICATE_HINT, CLOSED_HINT, TlsFailure, explain_tls
 from pyk.clients.security.tls_settings import server_name
 from pyk.protocol.errors import ErrorCode
@@ -36,8 +33,13 @@ from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsRe
 from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
 from pyk.protocol.version import __version__
 from pyk.protocol.versions import ALL_VERSIONS
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import ClientTls, Network
+
+if TYPE_CHECKING:
+    from pyk.clients.engine.authenticator import Authenticator
+    from pyk.clients.security.tls import TlsContexts
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +49,7 @@ MAX_DOWNGRADES = 2
 SOFTWARE_NAME = "pyk"
 
 
-@attrs.define
+@slotted.define
 class Progress:
     """The stage that the attempt to reach a server has come to."""
 
@@ -56,7 +58,7 @@ class Progress:
     stage: Stage = Stage.DNS
     is_encrypted: bool = False
     proxy: str = ""
-    failures: list[ConnectionAttempt] = attrs.Factory(list)
+    failures: list[ConnectionAttempt] = slotted.field(factory=list)
     """Of the addresses that were tried before."""
     work: Work | None = None
     """The work of the client itself that the login waits for, such as fetching a token."""
@@ -87,10 +89,17 @@ class Dialer:
         self, config: ClientConfig, clock: Clock, network: Network, random: randomness.Random
     ) -> None:
         credentials, tls = config.credentials(), config.tls_settings()
-        self.authenticator = None
+        self.authenticator: Authenticator | None = None
+        self._tls: TlsContexts | None = None
+        # Imported for clients that need them: others start faster without.
         if credentials is not None:
+            from pyk.clients.engine.authenticator import Authenticator
+
             self.authenticator = Authenticator(credentials, clock, random)
-        self._tls = None if tls is None else TlsContexts(tls)
+        if tls is not None:
+            from pyk.clients.security.tls import TlsContexts
+
+            self._tls = TlsContexts(tls)
         self._config = config
         self._clock = clock
         self._network = network
@@ -153,7 +162,7 @@ class Dialer:
         self, node: Node, route: Route, progress: Progress, timeout: float
     ) -> Connection:
         connection = Connection(
-            attrs.evolve(node, host=route.host),  # which tickets of Kerberos name, too
+            slotted.evolve(node, host=route.host),  # which tickets of Kerberos name, too
             self._clock,
             client_id=self._config.client_id,
             max_response_bytes=self._config.max_response_bytes,

@@ -22,8 +22,6 @@ from types import MappingProxyType
 from typing import Self
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.config.values import HOST_MAX_LENGTH, PORTS
 from pyk.clients.errors import LeaderNotAvailableError
 from pyk.clients.errors.advice import LEADERLESS
@@ -37,6 +35,7 @@ from pyk.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from pyk.protocol.topics import MAX_TOPIC_NAME_LENGTH
+from pyk.runtime import slotted
 
 MAX_NODES = 10_000
 # How long all answers must name an id that a topic had before until it is believed.
@@ -44,7 +43,7 @@ FORMER_ID_SECONDS = 5.0
 REMEMBERED_FORMER_IDS = 8
 
 
-@attrs.frozen
+@slotted.frozen
 class Node:
     """A broker and where clients reach it."""
 
@@ -62,7 +61,7 @@ class Node:
         return self.address if self.node_id < 0 else f"node {self.node_id} ({self.address})"
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionMetadata:
     """The leader and the replicas of a partition."""
 
@@ -77,7 +76,7 @@ class PartitionMetadata:
     error_code: int = 0
 
 
-@attrs.frozen
+@slotted.frozen
 class ClaimedId:
     """A topic id that a response named and that is not believed yet."""
 
@@ -86,7 +85,7 @@ class ClaimedId:
     """When the first of the consecutive responses that name it came."""
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicMetadata:
     """A topic and its partitions; ``partitions[n]`` is partition n."""
 
@@ -112,7 +111,7 @@ class TopicMetadata:
         return self.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-@attrs.frozen
+@slotted.frozen
 class MetadataUpdate:
     """The content of one response of a broker, after its validation."""
 
@@ -134,7 +133,7 @@ class MetadataUpdate:
         return cls(response.cluster_id, controller_id, nodes, topics, names_all_topics)
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class MetadataImage:
     """The cluster as of one moment."""
 
@@ -207,7 +206,7 @@ class MetadataImage:
             topics = {name: _missing(topic) for name, topic in topics.items()}
         for topic in answer.topics:
             topics[topic.name] = _newer(self.topics.get(topic.name), topic, answer.nodes, now)
-        return attrs.evolve(
+        return slotted.evolve(
             self,
             version=self.version + 1,
             received_at=now,
@@ -236,13 +235,13 @@ class MetadataImage:
                 continue
             topic = topics[topic_partition.topic]
             partitions = list(topic.partitions)
-            partitions[known.partition] = attrs.evolve(
+            partitions[known.partition] = slotted.evolve(
                 known, leader_id=leader_id, leader_epoch=leader_epoch, error_code=0
             )
-            topics[topic.name] = attrs.evolve(topic, partitions=tuple(partitions))
+            topics[topic.name] = slotted.evolve(topic, partitions=tuple(partitions))
         if topics == self.topics and all_nodes == self.nodes:
             return self
-        return attrs.evolve(self, version=self.version + 1, nodes=all_nodes, topics=topics)
+        return slotted.evolve(self, version=self.version + 1, nodes=all_nodes, topics=topics)
 
     def differs_from(self, other: MetadataImage) -> bool:
         """Return whether two images differ."""
@@ -316,7 +315,7 @@ def _partition(answered: MetadataResponsePartition, nodes: Mapping[int, Node]) -
 
 
 def _missing(known: TopicMetadata) -> TopicMetadata:
-    return attrs.evolve(known, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return slotted.evolve(known, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _newer(
@@ -332,11 +331,11 @@ def _newer(
     if known is None:
         return answered
     if answered.error_code != ErrorCode.NONE and not answered.partitions:
-        return attrs.evolve(known, error_code=answered.error_code)
+        return slotted.evolve(known, error_code=answered.error_code)
     # A broker too old for topic ids may belong to a cluster whose other brokers know them.
     topic_id = answered.topic_id or known.topic_id
     if known.topic_id not in (None, topic_id):
-        return _with_claimed_id(known, attrs.evolve(answered, topic_id=topic_id), now)
+        return _with_claimed_id(known, slotted.evolve(answered, topic_id=topic_id), now)
     partitions = [
         known.partitions[new.partition]
         if new.partition < len(known.partitions)
@@ -344,7 +343,7 @@ def _newer(
         else new
         for new in answered.partitions
     ]
-    return attrs.evolve(
+    return slotted.evolve(
         answered,
         topic_id=topic_id,
         partitions=tuple(partitions),
@@ -358,11 +357,11 @@ def _with_claimed_id(known: TopicMetadata, answered: TopicMetadata, now: float) 
     assert answered.topic_id is not None
     claimed = known.claimed_id
     if claimed is None or claimed.topic_id != answered.topic_id:
-        return attrs.evolve(known, claimed_id=ClaimedId(answered.topic_id, now))
+        return slotted.evolve(known, claimed_id=ClaimedId(answered.topic_id, now))
     if answered.topic_id in known.former_ids and now - claimed.since < FORMER_ID_SECONDS:
         return known
     former_ids = (*known.former_ids, known.topic_id)[-REMEMBERED_FORMER_IDS:]
-    return attrs.evolve(answered, former_ids=former_ids)
+    return slotted.evolve(answered, former_ids=former_ids)
 
 
 def _is_stale(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.engine.backoff import Backoff
+from pyk.runtime import slotted
 
 
-@attrs.define
+@slotted.define
 class MetadataRefresh:
     """Decides when the next question for metadata is due; the driver asks.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 
-import attrs
-
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.metadata import MetadataUpdate, TopicMetadata
@@ -32,6 +30,7 @@ from pyk.protocol.messages.metadata import (
     MetadataResponse,
 )
 from pyk.protocol.versions import ALL_VERSIONS
+from pyk.runtime import slotted
 
 FIRST_VERSION_THAT_MAY_NOT_CREATE = 4
 # How long one server may be silent before the next is asked as well.
@@ -111,7 +110,7 @@ class MetadataSource:
             return answer
         created = await self._answer(node_id, missing, may_create=True)
         others = [topic for topic in answer.topics if topic.name not in missing]
-        return attrs.evolve(answer, topics=(*others, *created.topics))
+        return slotted.evolve(answer, topics=(*others, *created.topics))
 
     def _may_create(self, topic: TopicMetadata) -> bool:
         """Return whether a missing topic is still in use, and not only remembered."""

@@ -8,8 +8,6 @@ import random
 from collections import deque
 from typing import Literal
 
-import attrs
-
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection import (
@@ -42,6 +40,7 @@ from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.versions import VersionRange
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.supervisor import Supervisor
 
@@ -55,7 +54,7 @@ SHORTEST_REST_SECONDS = 1.0
 Lane = Literal["main", "fetch", "group"]
 
 
-@attrs.frozen
+@slotted.frozen
 class Environment:
     """The environment that all connections of a client share."""
 
@@ -65,8 +64,8 @@ class Environment:
     dialer: Dialer
     supervisor: Supervisor
     limiter: ConnectLimiter
-    reachability: Reachability = attrs.Factory(Reachability)
-    refusals: Refusals = attrs.Factory(Refusals)
+    reachability: Reachability = slotted.field(factory=Reachability)
+    refusals: Refusals = slotted.field(factory=Refusals)
 
 
 class NodeConnection:

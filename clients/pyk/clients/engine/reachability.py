@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import attrs
-
 from pyk.clients.errors import KafkaError
+from pyk.runtime import slotted
 
 # How often the same failure is reported while it lasts.
 TOLD_EVERY_SECONDS = 60.0
 
 
-@attrs.frozen
+@slotted.frozen
 class UnreachableNode:
     """A node to which the last attempt to connect failed."""
 
@@ -27,12 +26,12 @@ class UnreachableNode:
         return f"{self.error} (for {now - self.since:.0f} s)"
 
 
-@attrs.define
+@slotted.define
 class Reachability:
     """Remembers the nodes that cannot be reached, on any lane."""
 
-    _unreachable: dict[int, UnreachableNode] = attrs.Factory(dict)
-    _told_at: dict[int, float] = attrs.Factory(dict)
+    _unreachable: dict[int, UnreachableNode] = slotted.field(factory=dict)
+    _told_at: dict[int, float] = slotted.field(factory=dict)
 
     def failed(self, node_id: int, error: KafkaError, now: float) -> bool:
         """Record that connecting to a node failed; return whether to report it now."""

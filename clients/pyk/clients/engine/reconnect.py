@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.engine.backoff import Backoff
+from pyk.runtime import slotted
 
 
-@attrs.define
+@slotted.define
 class Reconnect:
     """Backs off from a node that cannot be reached, or whose connections turn out to be useless.
 
@@ -52,7 +51,7 @@ class Reconnect:
         self._not_before = 0.0
 
 
-@attrs.define
+@slotted.define
 class ConnectLimiter:
     """Caps how often a client connects at all, whatever goes wrong anywhere else.
 

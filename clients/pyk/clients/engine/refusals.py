@@ -7,25 +7,24 @@ connections to it.
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.errors import AuthenticationError, SslAuthenticationError
+from pyk.runtime import slotted
 
 INTERVAL_SECONDS = 1.0
 
 
-@attrs.define
+@slotted.define
 class _Refusal:
     error: AuthenticationError
     not_before: float
     count: int = 1
 
 
-@attrs.define
+@slotted.define
 class Refusals:
     """The refusals that nothing has overcome yet."""
 
-    _by_node: dict[int | None, _Refusal] = attrs.Factory(dict)
+    _by_node: dict[int | None, _Refusal] = slotted.field(factory=dict)
     """By node id; None for all nodes."""
 
     def due_in(self, node_id: int, now: float) -> float:

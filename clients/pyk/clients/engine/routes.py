@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from pyk.clients.config import ClientConfig
 from pyk.clients.config.client_config import CANONICAL_NAMES
 from pyk.clients.engine.metadata import Node
 from pyk.clients.errors import Stage
 from pyk.clients.security.proxies import Proxy
+from pyk.runtime import slotted
 from pyk.runtime.network import Address, Network, Tunnel
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MAX_ROUTES = 8
 
 
-@attrs.frozen
+@slotted.frozen
 class Route:
     """One way to a broker."""
 

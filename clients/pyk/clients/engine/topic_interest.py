@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import attrs
+from pyk.runtime import slotted
 
 
-@attrs.define
+@slotted.define
 class TopicInterest:
     """The topics that each user of a client needs, and those that callers wait for.
 
@@ -17,8 +17,8 @@ class TopicInterest:
     """
 
     wants_all: bool = False
-    _by_user: dict[str, set[str]] = attrs.Factory(dict)
-    _awaited: Counter[str] = attrs.Factory(Counter)
+    _by_user: dict[str, set[str]] = slotted.field(factory=dict)
+    _awaited: Counter[str] = slotted.field(factory=Counter)
 
     @property
     def topics(self) -> frozenset[str]:

@@ -6,10 +6,9 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import attrs
-
 from pyk.clients.errors.base import KafkaError, KafkaTimeoutError
 from pyk.clients.errors.cluster import NetworkError
+from pyk.runtime import slotted
 
 
 class ConfigurationError(KafkaError, ValueError):
@@ -79,7 +78,7 @@ class Stage(enum.Enum):
     METADATA = "Metadata"
 
 
-@attrs.frozen
+@slotted.frozen
 class ConnectionAttempt:
     """One attempt to reach one address."""
 

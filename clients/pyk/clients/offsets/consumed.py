@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class ConsumerGroupMetadata:
     """The member of a group under which a producer commits offsets in a transaction (KIP-447).
 
@@ -40,7 +39,7 @@ class TransactionOutcome(Enum):
     """The producer will not learn it. The offsets of the group tell."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ConsumedOffsets:
     """The offsets up to which a consumer has handed out records, to be committed in a transaction.
 

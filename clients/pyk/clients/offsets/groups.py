@@ -7,8 +7,6 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.offsets.partition_results import known_epoch, read_partitions
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, by_topic
@@ -33,6 +31,7 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from pyk.runtime import slotted
 
 # Before these versions offsets were kept elsewhere, or for a time that the client had to name;
 # after them topics have an id and no name.
@@ -48,7 +47,7 @@ TopicIds = Mapping[str, UUID]
 NO_IDS: TopicIds = MappingProxyType({})
 
 
-@attrs.frozen
+@slotted.frozen
 class Identity:
     """The identity under which offsets are committed; the defaults are for clients outside the
     group."""

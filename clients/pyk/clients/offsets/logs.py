@@ -5,8 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets.partition_results import known_epoch, read_partitions, value_or_error
 from pyk.clients.topic_partition import TopicPartition, by_topic
@@ -29,6 +27,7 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from pyk.runtime import slotted
 
 # Version 0 of ListOffsets answers with a list of segments; OffsetForLeaderEpoch is for brokers, who
 # have the right CLUSTER_ACTION, before version 3 (KIP-320).
@@ -64,7 +63,7 @@ VERSIONS_OF_SPECS: Mapping[int, int] = {
 """The first version of ListOffsets that knows each."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ListedOffset:
     """An offset that was looked up."""
 
@@ -74,7 +73,7 @@ class ListedOffset:
     leader_epoch: int | None
 
 
-@attrs.frozen
+@slotted.frozen
 class EpochQuestion:
     """The epoch of the last batch that was read, and the leader's epoch as it is known."""
 

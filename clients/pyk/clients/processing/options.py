@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from pyk.clients.arguments import checked_count
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.processing.jobs import Ordering
 from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
+from pyk.runtime import slotted
 
 DeadLetter = str | Callable[[Any, Exception], object]
 """A topic, or what is called with a record and the error of its handler."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class HandlerOptions:
     """The handler of ``process()``, and how it is called. Raises for what is out of range."""
 

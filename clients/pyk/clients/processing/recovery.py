@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, UnknownTopicOrPartitionError
@@ -19,6 +17,7 @@ from pyk.clients.processing.results import ProducerRecord
 from pyk.clients.processing.retries import CallAgain, MoveTo, RetryPolicy, after_failure
 from pyk.clients.producer import AsyncProducer
 from pyk.protocol.records.record import Headers
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +145,7 @@ def _missing(topic: str, purpose: str) -> UnknownTopicOrPartitionError:
 
 def _producer_for(core: ReadingCore) -> AsyncProducer[Any, Any]:
     """Return a producer for the cluster of a consumer."""
-    shared = (field.name for field in attrs.fields(ClientConfig))
+    shared = (field.name for field in slotted.fields(ClientConfig))
     config = ProducerConfig(**{name: getattr(core.config, name) for name in shared})
     producer: AsyncProducer[Any, Any] = AsyncProducer.__new__(AsyncProducer)
     client = core.client

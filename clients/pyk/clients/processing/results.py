@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class ProducerRecord:
     """A record to write: the arguments of ``Producer.send``."""
 
     topic: str
     value: Any = None
     key: Any = None
-    partition: int | None = attrs.field(default=None, kw_only=True)
-    headers: Any = attrs.field(default=None, kw_only=True)
-    timestamp_ms: int | None = attrs.field(default=None, kw_only=True)
+    partition: int | None = slotted.field(default=None, kw_only=True)
+    headers: Any = slotted.field(default=None, kw_only=True)
+    timestamp_ms: int | None = slotted.field(default=None, kw_only=True)
 
 
 Results = ProducerRecord | Iterable[ProducerRecord] | None

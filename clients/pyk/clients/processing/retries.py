@@ -11,6 +11,7 @@ from pyk.clients.arguments import checked_count
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import DeserializationError
+from pyk.runtime import slotted
 
 
 def _count(_: object, field: attrs.Attribute[int], value: object) -> None:
@@ -72,14 +73,14 @@ class RetryPolicy:
 NO_RETRIES = RetryPolicy(attempts=1)
 
 
-@attrs.frozen
+@slotted.frozen
 class CallAgain:
     """Call the handler again after so many seconds."""
 
     seconds: float
 
 
-@attrs.frozen
+@slotted.frozen
 class MoveTo:
     """Write the record to a retry topic, where it is due after so many seconds."""
 
@@ -87,7 +88,7 @@ class MoveTo:
     seconds: float
 
 
-@attrs.frozen
+@slotted.frozen
 class GiveUp:
     """The record goes to the dead letters, or ends the call where there are none."""
 

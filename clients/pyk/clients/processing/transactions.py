@@ -26,8 +26,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import attrs
-
 from pyk.clients.consumer.commits.commits import not_a_member
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
@@ -52,6 +50,7 @@ from pyk.clients.processing.result_producer import (
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ _FINAL = frozenset(
 )
 
 
-@attrs.frozen
+@slotted.frozen
 class Seams:
     """What the session lends to transactions."""
 

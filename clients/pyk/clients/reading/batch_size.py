@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 # Spark turns batches into rows at about the same speed from 2,000 to 100,000 rows; within that, a
 # batch should fit into a cache and not hold up the first row.
@@ -12,7 +12,7 @@ FEWEST_ROWS = 100
 TARGET_BYTES = 6 * 1024 * 1024
 
 
-@attrs.define
+@slotted.define
 class BatchSize:
     """Choose the number of records of the next batch from the sizes of the batches before it."""
 

@@ -9,13 +9,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-import attrs
-
 from pyk.clients.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.timestamps import milliseconds
 from pyk.clients.topic_partition import OffsetAndTimestamp, TopicPartition
 from pyk.clients.wording import counted
+from pyk.runtime import slotted
 
 When = Literal["earliest", "latest"] | datetime | timedelta
 ReadLimit = When | Mapping[int, int | When]
@@ -23,14 +22,14 @@ ReadLimit = When | Mapping[int, int | When]
 NAMED = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class AtOffset:
     """An offset that the caller named."""
 
     offset: int
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class AtTime:
     """The first record at or after a time."""
 
@@ -40,7 +39,7 @@ class AtTime:
 Limit = OffsetSpec | AtOffset | AtTime
 
 
-@attrs.frozen
+@slotted.frozen
 class ReadLimits:
     """Where to start and to end each partition; ``partitions`` is None for all of the topic."""
 

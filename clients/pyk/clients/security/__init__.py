@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyk.clients.security.credentials import Plain, Scram
-from pyk.clients.security.oauth import Oauth
 from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
     from pyk.clients.security.assertions import AssertionFile, SignedAssertion
     from pyk.clients.security.aws_signature import AwsCredentials
+    from pyk.clients.security.credentials import Plain, Scram
     from pyk.clients.security.kerberos import Kerberos
     from pyk.clients.security.msk_iam import MskIam
+    from pyk.clients.security.oauth import Oauth
     from pyk.clients.security.token_endpoints import ClientCredentials, JwtBearer, TokenRequests
     from pyk.clients.security.token_life import RefreshWindow, Retries
 
@@ -40,15 +40,18 @@ _LATER = {
     "JwtBearer": "token_endpoints",
     "Kerberos": "kerberos",
     "MskIam": "msk_iam",
+    "Oauth": "oauth",
+    "Plain": "credentials",
     "RefreshWindow": "token_life",
     "Retries": "token_life",
+    "Scram": "credentials",
     "SignedAssertion": "assertions",
     "TokenRequests": "token_endpoints",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use what few clients need: HTTP takes its time to load."""
+    """Import on first use: most clients need one of these at most, and HTTP is slow to load."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

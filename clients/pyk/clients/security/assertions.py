@@ -17,7 +17,7 @@ from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.token_answers import BEARER_TOKEN, TokenError
 from pyk.protocol.sasl import MalformedTokenError
 from pyk.protocol.sasl.json_web_tokens import encode_unsigned, json_object, to_base64url
-from pyk.runtime import allow_list
+from pyk.runtime import allow_list, slotted
 from pyk.runtime.secret import Secret, secret_of
 
 ALGORITHMS = ("RS256", "ES256")
@@ -31,7 +31,7 @@ class Assertion(Protocol):
         """Return one that is valid at ``now``, in seconds of the epoch; raise TokenError."""
 
 
-@attrs.frozen
+@slotted.frozen
 class AssertionFile:
     """An assertion that another program writes, and replaces before it expires."""
 

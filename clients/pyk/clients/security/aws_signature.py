@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret, secret_of
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -31,7 +32,7 @@ class AwsCredentials:
     )
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Presigned:
     """What is signed: a GET of ``path`` at ``host``, valid for some seconds."""
 
@@ -39,7 +40,7 @@ class Presigned:
     region: str
     service: str
     path: str = "/"
-    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    parameters: Mapping[str, str] = slotted.field(factory=dict)
     expires_in: int = 900
     payload: str = EMPTY_PAYLOAD
     """The hash of the body, in hex."""

@@ -25,6 +25,7 @@ from pyk.protocol.sasl import (
     salted_password,
     verify_server,
 )
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret, password_of
 
 WHAT_TO_CHECK = "check user name and password"
@@ -64,16 +65,16 @@ class Plain:
         )
 
 
-@attrs.frozen
+@slotted.frozen
 class _SaltedPassword:
     """What takes the time in an exchange; the next one with the same salt need not compute it."""
 
     salt: bytes
     iterations: int
-    value: bytes = attrs.field(repr=False)
+    value: bytes = slotted.field(repr=False)
 
 
-@attrs.define
+@slotted.define
 class _Cache:
     last: _SaltedPassword | None = None
 

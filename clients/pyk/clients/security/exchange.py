@@ -11,15 +11,16 @@ report errors print local variables, while the ``repr`` of a request does not sh
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import attrs
+from pyk.runtime import slotted
 
-from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
+if TYPE_CHECKING:
+    from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+    from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
 
-@attrs.frozen
+@slotted.frozen
 class Work:
     """A function to call; if it returns an awaitable, to await.
 
@@ -27,7 +28,7 @@ class Work:
     returns what goes wrong meanwhile, or an empty str.
     """
 
-    function: Callable[[], Any] = attrs.field(repr=False)
+    function: Callable[[], Any] = slotted.field(repr=False)
     is_long: bool = False
     problem: Callable[[], str] = str
 

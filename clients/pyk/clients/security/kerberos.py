@@ -21,11 +21,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
-import attrs
-
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.security.exchange import CredentialsError, Exchange, Work
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.runtime import slotted
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ INSTALL = (
 )
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Kerberos:
     """Log in with a ticket of Kerberos, as ``kinit`` gets it (GSSAPI).
 

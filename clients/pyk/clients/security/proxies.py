@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
-from pyk.clients.security.tunnels import http_tunnel, socks_tunnel
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ URL = re.compile(
 ESCAPED = re.compile(rb"%([0-9a-fA-F]{2})")
 
 
-@attrs.frozen
+@slotted.frozen
 class Proxy:
     """A server that connects to brokers for the client."""
 
@@ -45,6 +43,8 @@ class Proxy:
 
     def tunnel(self, host: str, port: int) -> Tunnel:
         """Return the steps that lead to a broker on a connection to the proxy."""
+        from pyk.clients.security.tunnels import http_tunnel, socks_tunnel
+
         steps = http_tunnel if self.scheme == "http" else socks_tunnel
         return steps(str(self), host, port, self.username, self.password)
 

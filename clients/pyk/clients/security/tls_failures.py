@@ -6,7 +6,7 @@ What :mod:`ssl` raises is described by its attributes: ``reason`` is OpenSSL's w
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 NOT_TLS = "it does not speak TLS: this is a PLAINTEXT or SASL_PLAINTEXT listener, or no broker"
 GIVE_PLAINTEXT = "give the port of a TLS listener, or another security_protocol"
@@ -72,7 +72,7 @@ _NOT_TLS_REASONS = (
 )
 
 
-@attrs.frozen
+@slotted.frozen
 class TlsFailure:
     """Why there is no connection under TLS."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
+from pyk.runtime import slotted
 from pyk.runtime.secret import Secret
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class TlsSettings:
     """The options of TLS, all of them for one client."""
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-import attrs
-
 from pyk.clients.security.exchange import CredentialsError
 from pyk.protocol.sasl import MalformedTokenError
 from pyk.protocol.sasl.json_web_tokens import JsonWebToken, json_object
+from pyk.runtime import slotted
 from pyk.runtime.secret import HIDDEN, Secret
 
 BEARER_TOKEN = re.compile(r"[-_~+/.A-Za-z0-9]+=*")
@@ -29,7 +28,7 @@ class TokenError(CredentialsError):
         self.is_retriable = is_retriable
 
 
-@attrs.frozen
+@slotted.frozen
 class Token:
     """A token, and how many seconds it is valid from now on."""
 

@@ -22,7 +22,7 @@ from pyk.clients.security.tls_settings import TlsSettings
 from pyk.clients.security.token_answers import Token, TokenError, token_of
 from pyk.clients.security.token_life import RefreshWindow, Retries
 from pyk.clients.security.token_source import TokenSource
-from pyk.runtime import allow_list, https
+from pyk.runtime import allow_list, https, slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.secret import Secret, secret_of
 from pyk.runtime.system_clock import SystemClock
@@ -36,7 +36,7 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class TokenRequests:
     """How a token endpoint is asked.
 
@@ -47,10 +47,10 @@ class TokenRequests:
 
     connect_timeout_ms: int = 10_000
     read_timeout_ms: int = 10_000
-    retries: Retries = attrs.field(factory=Retries)
-    window: RefreshWindow = attrs.field(factory=RefreshWindow)
+    retries: Retries = slotted.field(factory=Retries)
+    window: RefreshWindow = slotted.field(factory=RefreshWindow)
     ssl_cafile: str | None = None
-    ssl_context: ssl.SSLContext | None = attrs.field(default=None, repr=False)
+    ssl_context: ssl.SSLContext | None = slotted.field(default=None, repr=False)
     tls: TlsSettings | None = None
     allow_http_on_loopback: bool = False
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.errors import ConfigurationError
+from pyk.runtime import slotted
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class RefreshWindow:
     """When a token is replaced: after a part of its life, and not all clients at once.
 
@@ -35,7 +34,7 @@ class RefreshWindow:
         return max(self.min_period_seconds, min(wanted, lifetime - self.buffer_seconds))
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Retries:
     """How long to wait between attempts: twice as long each time, ``backoff_max_ms`` in all."""
 

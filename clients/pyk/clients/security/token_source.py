@@ -16,11 +16,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NoReturn
 
-import attrs
-
 from pyk.clients.security.exchange import CredentialsError
 from pyk.clients.security.token_answers import Token, TokenError
 from pyk.clients.security.token_life import RefreshWindow, Retries
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.secret import Secret
 
@@ -32,7 +31,7 @@ REFRESH_BACKOFF = 10.0
 PATIENCE = 2.0
 
 
-@attrs.frozen
+@slotted.frozen
 class HeldToken:
     """A token in use; times are in seconds of the epoch, as its own end is."""
 
@@ -130,7 +129,7 @@ class TokenSource:
             due_at = held.fetched_at + REFRESH_BACKOFF
             is_due = self._now() >= due_at
             refresh_at = min(held.refresh_at, due_at)
-            self._held = None if is_due else attrs.evolve(held, refresh_at=refresh_at)
+            self._held = None if is_due else slotted.evolve(held, refresh_at=refresh_at)
 
     def _begin(self) -> tuple[HeldToken | None, Future[HeldToken | TokenError] | None, bool]:
         """Return the token in use, the next one where it is due, and whether to fetch that."""
@@ -189,7 +188,7 @@ class TokenSource:
                 raise
             left = held.expires_at - now
             log.warning("Cannot replace a token that is valid for %.0f s more: %s", left, error)
-            return attrs.evolve(held, refresh_at=now + min(REFRESH_BACKOFF, left / 2))
+            return slotted.evolve(held, refresh_at=now + min(REFRESH_BACKOFF, left / 2))
 
     def _fetched_with_retries(self) -> HeldToken:
         began, attempts = self._clock.now(), 0

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import attrs
-
 from pyk.clients.consumer.group.modern.assignment import TopicIdPartition
 from pyk.clients.errors import KafkaError
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.share.acknowledgements import Acknowledgements
 from pyk.clients.share.acquired_records import AcquiredRecords
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 AcknowledgementCallback = Callable[
     [Mapping[TopicPartition, tuple[range, ...]], KafkaError | None], object
@@ -19,7 +18,7 @@ AcknowledgementCallback = Callable[
 """Is called with the acknowledged offsets of a partition, and their error or None."""
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class PendingAcknowledgements:
     """Acknowledgements of one partition on their way to a leader."""
 
@@ -65,7 +64,7 @@ def due_at(
     return due, waiting
 
 
-@attrs.frozen
+@slotted.frozen
 class Outcome:
     """What came of the acknowledgements of one partition."""
 
@@ -78,7 +77,7 @@ class Outcome:
         return sum(map(len, self.offsets))
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class CommitTicket:
     """The acknowledgements of one poll or commit, until all of their outcomes are known."""
 
@@ -88,7 +87,7 @@ class CommitTicket:
     is_silent: bool = False
     """Whether nobody wants to know: the consumer has given back what it did not hand out."""
     on_settled: Callable[[], object] | None = None
-    outcomes: list[Outcome] = attrs.Factory(list)
+    outcomes: list[Outcome] = slotted.field(factory=list)
     _open: int = 0
 
     def add(

@@ -7,8 +7,6 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-import attrs
-
 from pyk.clients.arguments import check_commit_callback
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.engine.client import Client
@@ -22,11 +20,12 @@ from pyk.clients.share.commit_ticket import (
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_fetcher import ShareFetcher
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
 
-@attrs.frozen
+@slotted.frozen
 class AcknowledgementToTell:
     """An outcome that the application's callback has not heard of."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-import attrs
-
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 
 class SharePartitionState(Enum):
@@ -22,7 +21,7 @@ class SharePartitionState(Enum):
 TROUBLED = frozenset({SharePartitionState.WITHOUT_LEADER, SharePartitionState.FAILING})
 
 
-@attrs.frozen
+@slotted.frozen
 class SharePartitionHealth:
     """The health of one assigned partition."""
 
@@ -30,7 +29,7 @@ class SharePartitionHealth:
     error: BaseException | None
 
 
-@attrs.frozen
+@slotted.frozen
 class ShareConsumerHealth:
     """The health of a share consumer at one moment."""
 
@@ -42,7 +41,7 @@ class ShareConsumerHealth:
     """Why the acknowledgements that were sent last failed, None if they did not."""
     unreachable_nodes: tuple[str, ...] = ()
     """Brokers that cannot be reached: which address, why, how long."""
-    topics: Mapping[str, BaseException] = attrs.Factory(dict)
+    topics: Mapping[str, BaseException] = slotted.field(factory=dict)
     """Why subscribed topics cannot be read."""
 
     @property
@@ -64,7 +63,7 @@ class ShareConsumerHealth:
         return (*found, *self.unreachable_nodes)
 
 
-@attrs.frozen
+@slotted.frozen
 class ShareConsumerStats:
     """The counters of a share consumer at one moment."""
 

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, Protocol
 
-import attrs
-
 from pyk.clients.consumer.group.modern.assignment import TopicIdPartition
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
@@ -33,6 +31,7 @@ from pyk.clients.share.share_session import LOST, ShareSession
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ REFUSED = frozenset(
 does not have the locks, and a partition that was deleted does not come back."""
 
 
-@attrs.frozen
+@slotted.frozen
 class FetchWish:
     """A fetch that is due: how long the leader may wait, and how many records it may send."""
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import attrs
-
 from pyk.clients.consumer.group.modern.assignment import TopicIdPartition, by_topic_id
 from pyk.clients.share.acknowledgements import Acknowledgements
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import share_acknowledge, share_fetch
+from pyk.runtime import slotted
 
 OPENING_EPOCH = 0
 CLOSING_EPOCH = -1
@@ -29,7 +28,7 @@ ABSENT = frozenset({ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.SHARE_SESSION_L
 AcknowledgementsByPartition = Mapping[TopicIdPartition, Acknowledgements]
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class FetchTerms:
     """What all ShareFetch requests of a consumer ask for."""
 

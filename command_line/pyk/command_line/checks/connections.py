@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
 from pyk.clients import Node
 from pyk.clients.errors import ConnectionAttempt, KafkaError, Stage
 from pyk.clients.errors.advice import CORRECT_LISTENERS, NAMED_BY_BROKER
 from pyk.command_line.checks.finding import Finding, failed, ok, warning
+from pyk.runtime import slotted
 
 MEANINGS = {
     Stage.PROXY: "the proxy does not lead to the broker",
@@ -34,7 +33,7 @@ MISROUTED = "requests for one broker reach the other, which refuses them"
 SEE_ERROR = "see the words of the error"
 
 
-@attrs.frozen
+@slotted.frozen
 class Reached:
     """A server to which a connection was made."""
 
@@ -48,7 +47,7 @@ class Reached:
     """Of other addresses of the same name, before this one."""
 
 
-@attrs.frozen
+@slotted.frozen
 class Unreached:
     """A server to which no connection was made."""
 
@@ -59,7 +58,7 @@ class Unreached:
     attempts: tuple[ConnectionAttempt, ...] = ()
 
 
-@attrs.frozen
+@slotted.frozen
 class Identity:
     """What a server says of itself."""
 
@@ -116,7 +115,7 @@ def _failed_attempt(attempt: ConnectionAttempt, *, is_advertised: bool) -> Findi
         meaning = f"{meaning}; {ADVERTISED}"
         gap = " " if advice.endswith("?") else "; "
         advice = f"{advice}{gap}{CORRECT_LISTENERS}" if advice else CORRECT_LISTENERS
-    bare = attrs.evolve(attempt, hint="").failure.removeprefix(f"{attempt.stage.value}: ")
+    bare = slotted.evolve(attempt, hint="").failure.removeprefix(f"{attempt.stage.value}: ")
     bare = bare.removeprefix(f"{attempt.stage.value} ")
     return failed(attempt.stage.value, attempt.server, bare, meaning, advice or SEE_ERROR)
 

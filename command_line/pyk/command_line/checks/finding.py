@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-import attrs
+from pyk.runtime import slotted
 
 
 class Status(enum.Enum):
@@ -17,7 +17,7 @@ class Status(enum.Enum):
     FAILED = "failed"
 
 
-@attrs.frozen
+@slotted.frozen
 class Finding:
     """What was checked, what was seen, what that means, and what to do about it."""
 

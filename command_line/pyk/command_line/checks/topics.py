@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
-
 from pyk.clients import AclOperation
 from pyk.clients.errors.advice import RESTORE_REPLICAS, START_REPLICAS
 from pyk.clients.errors.needed_acls import needed_acl
@@ -14,6 +12,7 @@ from pyk.command_line.checks.finding import Finding, Status, failed, ok, warning
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 UNKNOWN_OPERATIONS = -(2**31)
 NEEDED = {
@@ -23,7 +22,7 @@ NEEDED = {
 REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionState:
     """The replicas of a partition."""
 
@@ -33,7 +32,7 @@ class PartitionState:
     in_sync: tuple[int, ...]
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicState:
     """A topic, as a broker describes it."""
 
@@ -67,7 +66,7 @@ def offsets_findings(topic: TopicState, min_in_sync: int | None) -> Iterator[Fin
     for one in () if topic.error_code else replica_findings(topic, min_in_sync):
         if one.status is Status.FAILED:
             meaning = f"groups can neither commit nor get members: {one.meaning}"
-            yield attrs.evolve(one, meaning=meaning)
+            yield slotted.evolve(one, meaning=meaning)
 
 
 def _unusable(topic: TopicState, known: Mapping[str, object]) -> Finding:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
 from pyk.command_line.text import printable, to_line
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class Line:
     """One line of a dump: facts under the names that Kafka's own tool gives them."""
 
@@ -25,7 +24,7 @@ class Line:
         return to_line({"file": file, **self.facts})
 
 
-@attrs.frozen
+@slotted.frozen
 class Problem:
     """A sentence about damage in the file."""
 

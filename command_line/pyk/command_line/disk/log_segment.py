@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-import attrs
-
 from pyk.command_line.disk.control_records import control_facts
 from pyk.command_line.disk.internal_topics import Decoder
 from pyk.command_line.disk.lines import DumpItem, Line, Problem
@@ -28,6 +26,7 @@ from pyk.protocol.records.layout import (
     MIN_LENGTH_OF_ANY_MAGIC,
     START_BYTES,
 )
+from pyk.runtime import slotted
 
 _CHECKED_BYTES = 4096
 _TIME_NAMES = {
@@ -37,7 +36,7 @@ _TIME_NAMES = {
 }
 
 
-@attrs.frozen
+@slotted.frozen
 class StoredBatch:
     """A batch with its position, and the damage of its records, if any."""
 

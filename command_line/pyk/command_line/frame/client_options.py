@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
-
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.profiles import REFERENCES, Profiles
 from pyk.command_line.frame.settings import Settings
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class References:
     """How to look up what a reference leads to. Each raises ``OSError`` or ``LookupError``."""
 
-    environment: Mapping[str, str] = attrs.field(repr=False)
+    environment: Mapping[str, str] = slotted.field(repr=False)
     read_file: Callable[[str], str]
     run_command: Callable[[str], str]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from pyk.command_line.frame.client_options import client_options, merged
 from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.frame.exit_codes import ExitCode
@@ -20,6 +19,7 @@ from pyk.command_line.frame.settings import Settings
 
 if TYPE_CHECKING:
     from pyk.clients import Admin, Consumer, Producer
+    from pyk.clients.config import ClientConfig
 
 LEVELS = (logging.ERROR, logging.INFO, logging.DEBUG)
 
@@ -27,6 +27,7 @@ LEVELS = (logging.ERROR, logging.INFO, logging.DEBUG)
 def admin(settings: Settings | None = None) -> Admin:
     """Return an admin client of the cluster that the command was given."""
     from pyk.clients import Admin
+    from pyk.clients.config import AdminConfig
 
     return Admin.from_properties(options_for(AdminConfig, settings))
 
@@ -36,6 +37,7 @@ def producer(
 ) -> Producer:
     """Return a producer; ``overrides`` are options that the command needs."""
     from pyk.clients import Producer
+    from pyk.clients.config import ProducerConfig
 
     return Producer.from_properties(merged(options_for(ProducerConfig, settings), overrides or {}))
 
@@ -45,6 +47,7 @@ def consumer(
 ) -> Consumer[Any, Any]:
     """Return a consumer; ``overrides`` are options that the command needs."""
     from pyk.clients import Consumer
+    from pyk.clients.config import ConsumerConfig
 
     return Consumer.from_properties(merged(options_for(ConsumerConfig, settings), overrides or {}))
 

@@ -6,12 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
 from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class Failure:
     """How a command failed."""
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
-import subprocess
 from pathlib import Path
 
 from pyk.command_line.frame.client_options import References
@@ -58,6 +56,9 @@ def _read_file(path: str) -> str:
 
 def _run_command(command: str) -> str:
     """Return what the user's own command prints; raise ``OSError`` if it fails."""
+    import shlex
+    import subprocess
+
     done = subprocess.run(  # nosec B603  # noqa: S603 - as the user wrote it, without a shell
         shlex.split(command),
         stdin=subprocess.DEVNULL,

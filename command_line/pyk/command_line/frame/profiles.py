@@ -18,15 +18,13 @@ is flattened here.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import attrs
 
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.suggestions import did_you_mean
+from pyk.runtime import slotted
 
 KEYS = ("default", "profiles")
 SECRETS = ("password", "secret", "passphrase", "jaas_config", "keystore_key")
@@ -35,13 +33,13 @@ REFERENCES = ("env:", "file:", "command:")
 """What begins a value that says where the value is kept."""
 
 
-@attrs.frozen
+@slotted.frozen
 class Profiles:
     """The clusters of a file of profiles."""
 
     path: str
     default: str | None = None
-    by_name: Mapping[str, Mapping[str, object]] = attrs.Factory(dict)
+    by_name: Mapping[str, Mapping[str, object]] = slotted.field(factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +69,8 @@ class Profiles:
 
 def parse_profiles(text: str, path: str) -> Profiles:
     """Return the profiles in a text; raise :class:`CommandError` that says what is wrong."""
+    import tomllib  # not needed where there are no profiles
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

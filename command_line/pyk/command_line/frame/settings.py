@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 
-@attrs.define
+@slotted.define
 class Settings:
     """The shared options, from before and after the name of the command.
 
@@ -16,7 +16,7 @@ class Settings:
     profile: str | None = None
     properties: str | None = None
     """A file of Kafka's client properties."""
-    options: dict[str, str] = attrs.Factory(dict)
+    options: dict[str, str] = slotted.field(factory=dict)
     """Options of clients by ``-X``."""
     as_json: bool = False
     verbosity: int = 0

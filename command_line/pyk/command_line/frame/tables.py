@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from pyk.command_line.text import printable
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class Column:
     """One column: its title, and the name of its value in the JSON form of a row."""
 
     name: str
-    title: str = attrs.field()
+    title: str = ""
+    """By default the words of its name."""
     style: str = ""
     """What a terminal shows it in."""
 
-    @title.default
-    def _title(self) -> str:
-        words = "".join(f" {c.lower()}" if c.isupper() else c for c in self.name)
-        return words.capitalize()
+    def __attrs_post_init__(self) -> None:
+        if not self.title:
+            words = "".join(f" {c.lower()}" if c.isupper() else c for c in self.name)
+            object.__setattr__(self, "title", words.capitalize())
 
 
 def cell(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
+from pyk.runtime import slotted
 
 if TYPE_CHECKING:
     from pyk.clients import ConsumerRecord
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Pattern = re.Pattern[bytes]
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class RecordFilter:
     """All conditions must hold. A pattern may match anywhere."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 Header = tuple[str, bytes | None]
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class OutgoingRecord:
     """A record to send."""
 
@@ -18,7 +18,7 @@ class OutgoingRecord:
     timestamp_ms: int | None = None
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class LineReader:
     """Makes a record of each line."""
 
@@ -55,7 +55,7 @@ def _header(text: bytes) -> Header:
     return name.decode(errors="replace"), value
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Additions:
     """What the options give to every record that does not have it."""
 
@@ -65,7 +65,7 @@ class Additions:
 
     def to(self, record: OutgoingRecord) -> OutgoingRecord:
         """Return a record with them."""
-        return attrs.evolve(
+        return slotted.evolve(
             record,
             key=self.key if record.key is None else record.key,
             headers=record.headers + self.headers,
@@ -73,7 +73,7 @@ class Additions:
         )
 
 
-@attrs.define
+@slotted.define
 class Pace:
     """Keeps to a number of records per second."""
 

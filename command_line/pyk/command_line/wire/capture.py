@@ -6,8 +6,6 @@ from collections import OrderedDict
 from collections.abc import Container, Iterable, Iterator
 from typing import TypeAlias
 
-import attrs
-
 from pyk.command_line.wire.conversation import (
     Conversation,
     Direction,
@@ -19,6 +17,7 @@ from pyk.command_line.wire.frames import DEFAULT_MAX_FRAME_BYTES
 from pyk.command_line.wire.packet_files import Packet
 from pyk.command_line.wire.streams import ByteStream, Gap
 from pyk.command_line.wire.tcp_segments import Endpoint, Segment, tcp_segment
+from pyk.runtime import slotted
 
 MOST_CONNECTIONS = 10_000
 """Connections followed at the same time. With more, the one that was idle longest is dropped."""
@@ -28,7 +27,7 @@ MOST_WAITING_BYTES = 512 << 20
 _Ends: TypeAlias = frozenset[Endpoint]
 
 
-@attrs.frozen
+@slotted.frozen
 class CapturedEntry:
     """A message or a note, with its time and its connection."""
 

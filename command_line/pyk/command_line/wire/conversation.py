@@ -11,12 +11,11 @@ from enum import Enum
 from itertools import islice
 from struct import Struct
 
-import attrs
-
 from pyk.command_line.wire.frames import SIZE, FrameReader, NoFrameError
 from pyk.protocol import ApiKey, Message, ProtocolError, request_class, response_class
 from pyk.protocol.messages.headers import RequestHeader, ResponseHeader
 from pyk.protocol.negotiation import request_header_version, response_header_version
+from pyk.runtime import slotted
 
 MOST_IN_FLIGHT = 1000  # requests remembered, the oldest forgotten first
 MOST_UNANSWERED = 10  # requests without a response that are named at the end
@@ -34,7 +33,7 @@ class Direction(Enum):
     RESPONSE = "response"
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class WireMessage:
     """A request or response as it went over the wire."""
 
@@ -60,7 +59,7 @@ class Note(str):
     __slots__ = ()
 
 
-@attrs.frozen
+@slotted.frozen
 class _InFlightRequest:
     api_key: ApiKey
     version: int
@@ -143,7 +142,7 @@ class Conversation:
         if asked is not None:
             message = decode_response(frame, asked.api_key, asked.version)
             waited_ns = time_ns - asked.time_ns
-            return attrs.evolve(message, client_id=asked.client_id, waited_ns=waited_ns)
+            return slotted.evolve(message, client_id=asked.client_id, waited_ns=waited_ns)
         if self._raw_tokens:
             return _sasl_token(Direction.RESPONSE, frame)
         return WireMessage(
@@ -166,17 +165,17 @@ def decode_request(frame: bytes) -> WireMessage:
     try:
         header, position = RequestHeader.decode_prefix(frame, 0)
         api_key, version = _api_key(header.request_api_key), header.request_api_version
-        message = attrs.evolve(message, version=version, correlation_id=header.correlation_id)
+        message = slotted.evolve(message, version=version, correlation_id=header.correlation_id)
         if api_key is None:
             problem = f"unknown API key {header.request_api_key}"
-            return attrs.evolve(message, problem=problem)
-        message = attrs.evolve(message, api_key=api_key)
+            return slotted.evolve(message, problem=problem)
+        message = slotted.evolve(message, api_key=api_key)
         header_version = request_header_version(api_key, version)
         header, position = RequestHeader.decode_prefix(frame, header_version)
-        message = attrs.evolve(message, client_id=header.client_id)
+        message = slotted.evolve(message, client_id=header.client_id)
         return _with_body(message, request_class(api_key), version, frame, position)
     except ProtocolError as error:
-        return attrs.evolve(message, problem=str(error))
+        return slotted.evolve(message, problem=str(error))
 
 
 def decode_response(frame: bytes, api_key: ApiKey, version: int) -> WireMessage:
@@ -187,13 +186,13 @@ def decode_response(frame: bytes, api_key: ApiKey, version: int) -> WireMessage:
     try:
         header_version = response_header_version(api_key, version)
         header, position = ResponseHeader.decode_prefix(frame, header_version)
-        message = attrs.evolve(message, correlation_id=header.correlation_id)
+        message = slotted.evolve(message, correlation_id=header.correlation_id)
         is_refusal = frame[position : position + 2] == _UNSUPPORTED_VERSION
         if api_key is ApiKey.API_VERSIONS and is_refusal:
             version = 0
         return _with_body(message, response_class(api_key), version, frame, position)
     except ProtocolError as error:
-        return attrs.evolve(message, problem=str(error))
+        return slotted.evolve(message, problem=str(error))
 
 
 def looks_like_request(data: bytes) -> bool:
@@ -216,7 +215,7 @@ def _with_body(
     body, end = cls.decode_prefix(frame, version, position)
     left = len(frame) - end
     problem = f"{left} bytes follow the message" if left else None
-    return attrs.evolve(message, body=body, body_version=version, problem=problem)
+    return slotted.evolve(message, body=body, body_version=version, problem=problem)
 
 
 def _sasl_token(direction: Direction, frame: bytes) -> WireMessage:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-import attrs
+from pyk.runtime import slotted
 
 LARGEST_BLOCK = 16 << 20
 """Bytes of a packet or block. Captures of loopback have packets of 64 KiB, and a few above it."""
@@ -106,7 +106,7 @@ def _read_pcap(reader: _Reader, order: str, unit_ns: int) -> Iterator[Packet]:
         yield Packet(seconds * _NANOSECONDS + fraction * unit_ns, link_type, data)
 
 
-@attrs.define
+@slotted.define
 class _Interface:
     """The properties that the packets of one interface share."""
 

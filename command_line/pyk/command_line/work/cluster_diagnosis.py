@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import attrs
-
 from pyk.clients import AsyncAdmin, ConfigResource, OffsetSpec, TopicPartition
 from pyk.clients.errors import KafkaError
 from pyk.command_line.checks.cluster_state import clock_findings, controller_clock_findings
@@ -25,6 +23,7 @@ from pyk.command_line.checks.topics import (
     topic_findings,
 )
 from pyk.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -33,7 +32,7 @@ LOOKED_AT_EVERY_SECONDS = 1.0
 """How often a group that rebalances is looked at again."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ClusterDiagnosis:
     """What can be seen by an admin client; ``tell`` gets the findings of each check."""
 

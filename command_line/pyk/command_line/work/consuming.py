@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
-
 from pyk.clients import (
     Consumer,
     ConsumerRecords,
@@ -23,6 +21,7 @@ from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.moments import LATEST, Moment
 from pyk.command_line.records.filters import RecordFilter
 from pyk.command_line.work.printing import Printer, output_is_closed, printer_for
+from pyk.runtime import slotted
 
 UNKNOWN_TOPIC_SECONDS = 5.0
 IDLE_SECONDS = 0.5
@@ -33,7 +32,7 @@ MOST_RECORDS = 5_000
 STABLE = "stable"
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Wanted:
     """Which records to read."""
 
@@ -46,7 +45,7 @@ class Wanted:
     partitions: frozenset[int] = frozenset()
     """Empty for all."""
     group: str | None = None
-    record_filter: RecordFilter = attrs.Factory(RecordFilter)
+    record_filter: RecordFilter = slotted.field(factory=RecordFilter)
 
 
 def consume_topic(

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import click
 
 from pyk.clients import AsyncAdmin, Node
@@ -40,6 +39,7 @@ from pyk.protocol.messages.metadata import (
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import ALL_VERSIONS
+from pyk.runtime import slotted
 from pyk.runtime.current_host import current_host
 from pyk.runtime.network.system import SystemNetwork
 from pyk.runtime.system_clock import SystemClock
@@ -194,7 +194,7 @@ class Diagnosis:
                 )
                 configs = await self._ask(connection, DescribeConfigsRequest(resources=[me]))
                 is_another = configs.results[0].error_code == ErrorCode.INVALID_REQUEST
-                identity = attrs.evolve(identity, is_the_broker=not is_another)
+                identity = slotted.evolve(identity, is_the_broker=not is_another)
         except (KafkaError, TimeoutError):  # what was told of the first server, for this one too
             return
         self._tell(identity_findings(str(connection.node), identity, self._cluster_id, node))
@@ -211,7 +211,7 @@ class Diagnosis:
         for node in nodes:
             if node.address in known:
                 continue
-            connection = await self._reach(attrs.evolve(node, node_id=-1), is_advertised=True)
+            connection = await self._reach(slotted.evolve(node, node_id=-1), is_advertised=True)
             if connection is not None:
                 try:
                     await self._identify(connection, node)

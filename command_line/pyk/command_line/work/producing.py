@@ -26,6 +26,7 @@ from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import note, print_json, wants_json
 from pyk.command_line.records.json_form import parse_record
 from pyk.command_line.records.outgoing import Additions, LineReader, OutgoingRecord, Pace
+from pyk.runtime import slotted
 
 SUFFIXES = {
     ".jsonl": "json",
@@ -69,7 +70,7 @@ def produce_files(
         note(f"{counted(sending.count, 'record')} sent to {topic}")
 
 
-@attrs.define
+@slotted.define
 class Paced:
     """Waits before each record, so that a rate is kept; None does not wait."""
 

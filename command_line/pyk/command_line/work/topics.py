@@ -29,7 +29,6 @@ from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.frame.tables import Column
 from pyk.command_line.moments import Moment
 from pyk.command_line.partition_lists import parse_partitions
-from pyk.command_line.work.log_offsets import log_ranges, offsets_at
 
 TOPICS = (Column("topic", style="bold"), Column("partitions"), Column("isInternal", "Internal"))
 PARTITIONS = (
@@ -105,6 +104,8 @@ def _tell_created(created: CreatedTopic, *, is_dry_run: bool) -> None:
 
 def describe(names: Sequence[str]) -> None:
     """Print the partitions of topics, their offsets, and the settings that were changed."""
+    from pyk.command_line.work.log_offsets import log_ranges
+
     with admin() as client:
         described = described_topics(client, names)
         configs = client.describe_configs(ConfigResource.topic(name) for name in described)
@@ -197,6 +198,8 @@ def show_records(
     is_sure: bool,
 ) -> None:
     """Print the ranges of logs, after deleting the records before a moment if one is given."""
+    from pyk.command_line.work.log_offsets import log_ranges, offsets_at
+
     with admin() as client:
         chosen = _chosen(described_topics(client, names).values(), partitions)
         if delete_before is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-import attrs
+from pyk.runtime import slotted
 
 _FLAGS = ("required", "requisite", "sufficient", "optional")
 _WORD = re.compile(
@@ -38,13 +38,13 @@ class JaasError(ValueError):
     """
 
 
-@attrs.frozen
+@slotted.frozen
 class LoginModule:
     """The only entry of a value: the Java class that logs in, and its options."""
 
     name: str
     """The name of the class, without its package."""
-    options: Mapping[str, str] = attrs.field(repr=False)
+    options: Mapping[str, str] = slotted.field(repr=False)
     """They may be secret."""
 
     def options_of(self, name: str) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-import attrs
+from pyk.runtime import slotted
 
 from .errors import MalformedTokenError
 from .syntax import MAX_TOKEN_BYTES
@@ -24,15 +24,15 @@ LATEST_SECONDS = 10**12
 """A time beyond this is not one; milliseconds where seconds belong would be."""
 
 
-@attrs.frozen
+@slotted.frozen
 class JsonWebToken:
     """The parts of a token. Claims hold only if its signature is one of somebody trusted."""
 
     header: Mapping[str, Any]
-    claims: Mapping[str, Any] = attrs.field(repr=False)
-    signed: bytes = attrs.field(repr=False)
+    claims: Mapping[str, Any] = slotted.field(repr=False)
+    signed: bytes = slotted.field(repr=False)
     """The bytes that the signature is made of."""
-    signature: bytes = attrs.field(repr=False)
+    signature: bytes = slotted.field(repr=False)
 
     @classmethod
     def decode(cls, token: str) -> JsonWebToken:

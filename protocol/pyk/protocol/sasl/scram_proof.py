@@ -23,6 +23,7 @@ from typing import Self
 import attrs
 
 from pyk.protocol.errors import EncodeError
+from pyk.runtime import slotted
 
 from .errors import ScramProofError
 from .scram_messages import ClientFinal, ClientFirst, ServerFinal, ServerFirst
@@ -88,15 +89,15 @@ def verify_server(
 # The server's side.
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ScramCredential:
     """The credential that a server keeps: enough to verify a password, not to log in with it."""
 
     mechanism: ScramMechanism
     salt: bytes
     iterations: int
-    stored_key: bytes = attrs.field(repr=False)
-    server_key: bytes = attrs.field(repr=False)
+    stored_key: bytes = slotted.field(repr=False)
+    server_key: bytes = slotted.field(repr=False)
 
     @classmethod
     def from_salted_password(

@@ -77,7 +77,7 @@ def test_connecting_may_take_longer_after_each_failure() -> None:
 
 
 def test_connecting_is_capped_whatever_goes_wrong() -> None:
-    limiter = ConnectLimiter(rate=10.0, burst=5.0, tokens=5.0)
+    limiter = ConnectLimiter(10.0, 5.0, 5.0)
 
     waits = [limiter.due_in(0.0) for _ in range(8)]
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Protocol
 
-import attrs
-
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.errors import (
     CommitFailedError,
@@ -22,6 +20,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
@@ -95,7 +94,7 @@ def of_another_topic(partition: TopicPartition) -> KafkaError:
     )
 
 
-@attrs.frozen
+@slotted.frozen
 class Finished:
     """The offset to commit for a partition, and the version of the position it comes from."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 from pyk.protocol.records.record import owner_of
+from pyk.runtime import slotted
 
 CommitArgument = (
     ConsumerRecord[Any, Any]
@@ -21,12 +20,12 @@ CommitArgument = (
 )
 
 
-@attrs.frozen
+@slotted.frozen
 class OffsetsToCommit:
     """The offsets that an application commits."""
 
     offsets: dict[TopicPartition, OffsetAndMetadata]
-    assignments: dict[TopicPartition, Assignment] = attrs.Factory(dict)
+    assignments: dict[TopicPartition, Assignment] = slotted.field(factory=dict)
     """The assignments under which the records were handed out, if the argument was records."""
 
 

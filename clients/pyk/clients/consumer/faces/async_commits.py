@@ -7,21 +7,20 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
-import attrs
-
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], object]
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class PendingCommit:
     """One commit, until its outcome is told."""
 

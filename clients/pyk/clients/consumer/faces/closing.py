@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import attrs
+from pyk.runtime import slotted
 
 CLOSE_SECONDS = 30.0
 # How long closing tries to commit if its caller names no timeout: enough to find a coordinator that
@@ -18,7 +18,7 @@ LAST_COMMIT_SECONDS = 5.0
 LEAST_SECONDS = 0.5
 
 
-@attrs.frozen
+@slotted.frozen
 class ClosingDeadlines:
     """The deadlines of closing: for the commit, and for its end."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-import attrs
-
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 
 class PartitionState(Enum):
@@ -41,7 +40,7 @@ TROUBLED = frozenset(
 )
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionHealth:
     """The health of one assigned partition."""
 
@@ -57,7 +56,7 @@ class PartitionHealth:
     They become readable when it ends."""
 
 
-@attrs.frozen
+@slotted.frozen
 class ConsumerHealth:
     """The health of a consumer at one moment."""
 
@@ -67,7 +66,7 @@ class ConsumerHealth:
     partitions: Mapping[TopicPartition, PartitionHealth]
     unreachable_nodes: tuple[str, ...] = ()
     """Brokers that are needed and cannot be reached: which address, why, how long."""
-    topics: Mapping[str, BaseException] = attrs.Factory(dict)
+    topics: Mapping[str, BaseException] = slotted.field(factory=dict)
     """Why subscribed topics cannot be read, by topic, or by the pattern that matches none."""
 
     @property
@@ -87,7 +86,7 @@ class ConsumerHealth:
         return (*found, *self.unreachable_nodes)
 
 
-@attrs.frozen
+@slotted.frozen
 class ConsumerStats:
     """The counters of a consumer at one moment."""
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import attrs
-
 from pyk.clients.arguments import checked_count, checked_timeout
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 
 
@@ -21,7 +20,7 @@ class LimitOptions(Protocol):
     def max_poll_records(self) -> int: ...
 
 
-@attrs.frozen
+@slotted.frozen
 class CallLimits:
     """Turns the timeouts that callers give, in seconds, into deadlines; the rest is configured."""
 

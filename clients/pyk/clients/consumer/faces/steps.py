@@ -10,15 +10,14 @@ import functools
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-import attrs
-
 from pyk.clients.consumer.group.actions import ApplicationEvent
+from pyk.runtime import slotted
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@attrs.frozen
+@slotted.frozen
 class OnLoop:
     """Await what a function returns, on the event loop of the consumer; the step gives the result.
 
@@ -28,7 +27,7 @@ class OnLoop:
     function: Callable[[], Coroutine[Any, Any, Any]]
 
 
-@attrs.frozen
+@slotted.frozen
 class TellListener:
     """Call the rebalance listener with an event, in the thread or task of the application."""
 
@@ -43,7 +42,7 @@ class Told(Protocol):
         ...
 
 
-@attrs.frozen
+@slotted.frozen
 class TellOfCommit:
     """Call the callback of a commit, in the thread or task of the application."""
 

@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import attrs
-
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.faces.transaction_doubts import (
     DoubtfulPosition,
@@ -23,11 +21,12 @@ from pyk.clients.engine.client import Client
 from pyk.clients.errors import ClosedError, CommitFailedError, ForkedClientError, StateError
 from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata, TransactionDoubt
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
 
-@attrs.frozen
+@slotted.frozen
 class TransactionMark:
     """Where partitions are read again if a transaction is aborted.
 
@@ -183,7 +182,7 @@ class TransactionCalls:
         return self._group_or_none
 
 
-@attrs.frozen
+@slotted.frozen
 class ReadsOfFace:
     """:class:`TransactionReads` of one face.
 
@@ -195,8 +194,8 @@ class ReadsOfFace:
     _calls: TransactionCalls
     _at_once: Callable[..., Any]
     _now: Callable[..., Any]
-    _soon: Callable[..., object] = attrs.field(eq=False)
-    is_awaited: bool = attrs.field(eq=False)
+    _soon: Callable[..., object] = slotted.field(eq=False)
+    is_awaited: bool = slotted.field(eq=False)
 
     def begin(self) -> Any:
         return self._at_once(self._calls.begin)

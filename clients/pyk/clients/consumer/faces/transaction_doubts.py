@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-import attrs
-
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
@@ -16,11 +14,12 @@ from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 
 
-@attrs.frozen
+@slotted.frozen
 class DoubtfulPosition:
     """A partition, and where it is read on: after a commit, and after an abort."""
 
@@ -152,7 +151,7 @@ class DoubtfulPositions:
         return ", ".join(map(str, list(self._stopped)[:5])) or "nothing"
 
 
-@attrs.frozen
+@slotted.frozen
 class DoubtOfAnyThread:
     """:class:`TransactionDoubt`: ``call_soon`` calls a function on the consumer's event loop."""
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import attrs
-
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 Lane = Literal["main", "group"]
 
 Partitions = frozenset[TopicPartition]
 
 
-@attrs.frozen
+@slotted.frozen
 class Wait:
     """Do nothing before ``until`` (monotonic seconds), or before the next event if None."""
 
     until: float | None
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class Send:
     """Send this to the coordinator, then call ``answered`` or ``request_failed``."""
 
@@ -30,7 +29,7 @@ class Send:
     min_version: int | None = None
 
 
-@attrs.frozen
+@slotted.frozen
 class Leave:
     """Send this to the coordinator, in ``min_version`` or later; the response is ignored."""
 
@@ -39,12 +38,12 @@ class Leave:
     lane: Lane = "main"
 
 
-@attrs.frozen
+@slotted.frozen
 class ForgetCoordinator:
     """Look for the coordinator again before the next request."""
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class Assign:
     """These partitions are new; ``owned`` are all. Compared by identity, like its siblings."""
 
@@ -52,14 +51,14 @@ class Assign:
     owned: Partitions
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class Revoke:
     """The application must stop with these; then call ``revoked``."""
 
     partitions: Partitions
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class Lose:
     """These may already belong to another member: nothing of them can be committed any more."""
 

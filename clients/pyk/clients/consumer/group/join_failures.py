@@ -7,15 +7,14 @@ join, so that its application gets nothing, raises them.
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.errors import KafkaError
+from pyk.runtime import slotted
 
 PROBLEM_SECONDS = 10.0
 WARNING_INTERVAL_SECONDS = 60.0
 
 
-@attrs.define
+@slotted.define
 class JoinFailures:
     """The failures of a member since its last success."""
 

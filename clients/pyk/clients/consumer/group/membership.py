@@ -27,16 +27,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.consumer.group.actions import Action, Leave, Revoke, Send
 from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import AuthenticationError, AuthorizationError, KafkaError
 from pyk.clients.offsets import Identity
+from pyk.runtime import slotted
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Standing:
     """The state of a member in its group at one moment."""
 
@@ -53,7 +52,7 @@ class Standing:
     """Whether another assignment is on its way, so that its identity may change."""
 
 
-@attrs.frozen
+@slotted.frozen
 class MetadataNeeds:
     """The metadata that a member needs besides the topics that it subscribes to."""
 

@@ -22,8 +22,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.position_errors import (
@@ -43,6 +41,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata
+from pyk.runtime import slotted
 
 if TYPE_CHECKING:
     from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
@@ -53,7 +52,7 @@ log = logging.getLogger(__name__)
 OLD_LEADER_TRIES = 5
 
 
-@attrs.frozen
+@slotted.frozen
 class FoundOffset:
     """An offset that a leader named, the epoch of the record there, and the leader's own."""
 

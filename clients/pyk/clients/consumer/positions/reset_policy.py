@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.config.offset_reset import reset_duration_ms
 from pyk.clients.offsets import OffsetSpec
+from pyk.runtime import slotted
 
 ENDS = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
 
-@attrs.frozen
+@slotted.frozen
 class TimeBack:
     """The first record of the last so many milliseconds; without one the end (KIP-1106)."""
 

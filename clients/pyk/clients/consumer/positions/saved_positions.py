@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class SavedPosition:
     """A saved position, and the topic id that it belongs to; None with brokers without topic
     ids."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import attrs
-
 from pyk.protocol.patterns import InvalidPatternError, Pattern
+from pyk.runtime import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class SubscriptionPattern:
     """A pattern of whole topic names in the syntax of RE2, which brokers and Java share.
 
@@ -27,7 +26,7 @@ class SubscriptionPattern:
 AnyPattern = str | re.Pattern[str] | SubscriptionPattern
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicPattern:
     """A pattern that the consumer resolves."""
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class Assignment:
     """One partition from the moment it is assigned until it is taken away, or is of another topic.
 

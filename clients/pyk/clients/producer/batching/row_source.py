@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import attrs
-
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.delivery import BatchResult
 from pyk.protocol.records import BinaryColumn, HeadersColumn, RecordBatchBuilder
+from pyk.runtime import slotted
 
 
 class RowSource(Protocol):
@@ -24,7 +23,7 @@ class RowSource(Protocol):
         """Return the timestamp of a record, in milliseconds."""
 
 
-@attrs.frozen
+@slotted.frozen
 class RowSpan:
     """``count`` records, from position ``start`` of their source, that went into one batch."""
 

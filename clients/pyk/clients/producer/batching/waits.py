@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-import attrs
-
 from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.runtime import slotted
 
 R = TypeVar("R")
 
 
-@attrs.frozen
+@slotted.frozen
 class MetadataWait:
     """Wait until metadata has the topic, with this partition if one is named."""
 
@@ -25,7 +24,7 @@ class MetadataWait:
     deadline: float
 
 
-@attrs.frozen
+@slotted.frozen
 class RoomWait:
     """Wait until this room in the buffer is granted."""
 

@@ -6,16 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, overload
 
-import attrs
-
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.batching.delivery import BatchResult, Delivery, RecordMetadata
 from pyk.clients.producer.batching.row_source import RowSource, RowSpan
 from pyk.clients.wording import counted
+from pyk.runtime import slotted
 
 
-@attrs.define
+@slotted.define
 class PartitionRecords:
     """Records of a ``send_batch`` that go to one partition, -1 for any, in order.
 
@@ -26,7 +25,7 @@ class PartitionRecords:
     source: RowSource
     first_row: int = 0
     rows: Sequence[int] | None = None
-    spans: list[RowSpan] = attrs.Factory(list)
+    spans: list[RowSpan] = slotted.field(factory=list)
 
     @property
     def appended(self) -> int:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Protocol, TypeVar
 
-import attrs
-
 from pyk.clients.producer.arguments import (
     Headers,
     as_bytes,
@@ -24,6 +22,7 @@ from pyk.clients.producer.batching.budget import record_size
 from pyk.clients.producer.batching.row_source import PairRows, RecordRows, ValueRows
 from pyk.clients.producer.bulk.batch_delivery import PartitionRecords
 from pyk.clients.timestamps import milliseconds
+from pyk.runtime import slotted
 
 FIELDS = frozenset({"value", "key", "partition", "headers", "timestamp_ms"})
 
@@ -31,7 +30,7 @@ Pair = tuple[bytes | None, bytes | None]
 T = TypeVar("T")
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitioningContext:
     """The properties of topic and producer that partitions and timestamps of records depend on."""
 
@@ -57,7 +56,7 @@ class BulkRecords(Protocol):
         """Return the records by partition, in order."""
 
 
-@attrs.define
+@slotted.define
 class ValueRecords:
     """Values without keys."""
 
@@ -76,7 +75,7 @@ class ValueRecords:
         ]
 
 
-@attrs.define
+@slotted.define
 class PairRecords:
     """Keys and values."""
 
@@ -93,7 +92,7 @@ class PairRecords:
         ]
 
 
-@attrs.frozen
+@slotted.frozen
 class WholeRecord:
     """One record with all its parts, serialized."""
 
@@ -104,7 +103,7 @@ class WholeRecord:
     timestamp_ms: int | None = None
 
 
-@attrs.define
+@slotted.define
 class WholeRecords:
     """Records of which some have more than a key and a value."""
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
-
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest, record_size
 from pyk.clients.producer.batching.delivery import Delivery
 from pyk.clients.producer.batching.waits import MetadataWait, RoomWait, Steps
+from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 
 
-@attrs.frozen
+@slotted.frozen
 class WaitingRecord:
     """A record, serialized, whose ``send`` has to wait for room or metadata."""
 

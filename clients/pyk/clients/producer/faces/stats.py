@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.runtime import slotted
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ProducerStats:
     """The counters of a producer at one moment; they begin when it is made."""
 

@@ -24,8 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.errors import MalformedResponseError, error_for
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.outcome import BatchOutcome
@@ -34,11 +32,12 @@ from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.schema import Message
+from pyk.runtime import slotted
 
 NO_TRANSACTIONS_TIMEOUT_MS = (1 << 31) - 1
 
 
-@attrs.frozen
+@slotted.frozen
 class IdentityRequest:
     """A request that a policy wants a broker to answer."""
 

@@ -16,8 +16,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
 from pyk.clients.errors.base import copy_to_raise
@@ -40,6 +38,7 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
+from pyk.runtime import slotted
 
 if TYPE_CHECKING:
     from random import Random
@@ -63,7 +62,7 @@ class Routes(Protocol):
         """Return the id of a topic, None if it is not known."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class SendSettings:
     """The options that matter here; times are in seconds."""
 

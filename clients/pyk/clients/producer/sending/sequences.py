@@ -15,9 +15,8 @@ before it any more.
 
 from __future__ import annotations
 
-import attrs
-
 from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.runtime import slotted
 
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
@@ -25,7 +24,7 @@ MAX_EPOCH = (1 << 15) - 1
 SEQUENCES = 1 << 31  # after 2^31 - 1 comes 0
 
 
-@attrs.frozen
+@slotted.frozen
 class ProducerIdentity:
     """The producer id and epoch of an InitProducerId response."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import attrs
-
 from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.runtime import slotted
 
 _FIELDS = ("transactional_id", "producer_id", "epoch", "version", "is_empty")
 
 
-@attrs.frozen
+@slotted.frozen
 class PreparedTransaction:
     """A transaction whose records are all written, to be ended by ``complete_transaction``.
 
@@ -24,7 +23,7 @@ class PreparedTransaction:
     transactional_id: str
     producer_id: int
     epoch: int
-    version: int = attrs.field(eq=False)
+    version: int = slotted.field(eq=False)
     """The version of the transactions protocol that it began with: 1, or 2 (KIP-890)."""
     is_empty: bool = False
     """Whether nothing was written: brokers know nothing of it, and need not be told its end."""
@@ -36,7 +35,7 @@ class PreparedTransaction:
 
     def to_json(self) -> str:
         """Return the state as a short JSON text."""
-        return json.dumps(attrs.asdict(self), separators=(",", ":"))
+        return json.dumps({name: getattr(self, name) for name in _FIELDS}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> PreparedTransaction:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.errors import (
     InvalidTransactionTimeoutError,
     InvalidTxnStateError,
@@ -32,6 +30,7 @@ from pyk.protocol.messages.txn_offset_commit import (
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import LAST_VERSION, VersionRange
+from pyk.runtime import slotted
 
 _FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
 
@@ -49,7 +48,7 @@ class GroupMetadata(Protocol):
     def group_instance_id(self) -> str | None: ...
 
 
-@attrs.frozen
+@slotted.frozen
 class CodeAt:
     """An error code of an answer, and what it is about."""
 
@@ -58,7 +57,7 @@ class CodeAt:
     partition: int | None = None
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class CoordinatorCall:
     """A request to the coordinator of a transactional id, or to that of a group."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import attrs
-
 from pyk.clients.consumer.group.actions import Send
 from pyk.clients.consumer.group.classic.consumer_protocol import encode_subscription
 from pyk.clients.consumer.group.classic.subscription import (
@@ -18,6 +16,7 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from pyk.runtime import slotted
 
 PROTOCOL_TYPE = "consumer"
 NO_MEMBER_ID = ""
@@ -26,7 +25,7 @@ NO_GENERATION = -1
 ANSWER_SECONDS = 5.0
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class MemberOptions:
     """The configuration of a member; durations in seconds."""
 
@@ -38,7 +37,7 @@ class MemberOptions:
     heartbeat_interval: float = 3.0
     max_poll_interval: float = 300.0
     request_timeout: float = 30.0
-    backoff: Backoff = attrs.Factory(lambda: Backoff(0.1, 1.0))
+    backoff: Backoff = slotted.field(factory=lambda: Backoff(0.1, 1.0))
 
     @property
     def answer_ms(self) -> int:
@@ -59,7 +58,7 @@ class MemberOptions:
         return next((a for a in self.assignors if a.name == name), None)
 
 
-@attrs.frozen
+@slotted.frozen
 class Claims:
     """The partitions that a member reports to the leader, for a sticky assignment."""
 
@@ -87,7 +86,7 @@ def join(
     protocols = []
     for assignor in options.assignors:
         user_data = assignor.user_data(sorted(claims.remembered), claims.generation_id)
-        metadata = encode_subscription(attrs.evolve(subscription, user_data=user_data))
+        metadata = encode_subscription(slotted.evolve(subscription, user_data=user_data))
         protocols.append(JoinGroupRequestProtocol(name=assignor.name, metadata=metadata))
     request = JoinGroupRequest(
         group_id=options.group_id,

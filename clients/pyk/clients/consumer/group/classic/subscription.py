@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
-import attrs
-
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 Assignment = dict[str, list[TopicPartition]]
 
@@ -22,7 +21,7 @@ class RebalanceProtocol(Enum):
     """Keep everything while joining, then give up only what goes to another member (KIP-429)."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Subscription:
     """The subscription of one member: its topics, and its partitions with their generation."""
 
@@ -35,7 +34,7 @@ class Subscription:
     user_data: bytes | None = None
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicLayout:
     """The number of partitions of a topic, and the racks that hold a replica of each."""
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.messages.consumer_group_heartbeat import Assignment, TopicPartitions
+from pyk.runtime import slotted
 
 
-@attrs.frozen(order=True)
+@slotted.frozen(order=True)
 class TopicIdPartition:
     """One partition of one topic, which is known by its id and its name."""
 
@@ -33,7 +32,7 @@ class TopicIdPartition:
 Owned = frozenset[TopicIdPartition]
 
 
-@attrs.frozen
+@slotted.frozen
 class Target:
     """All partitions that a member is to have."""
 

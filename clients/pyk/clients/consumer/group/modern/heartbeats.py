@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import attrs
-
 from pyk.clients.consumer.group.actions import Leave
 from pyk.clients.consumer.group.modern.assignment import Owned, by_topic_id
 from pyk.clients.consumer.group.modern.refusals import explained, refusal
@@ -13,6 +11,7 @@ from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from pyk.runtime import slotted
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
@@ -20,7 +19,7 @@ LEAVE_FOR_A_WHILE_EPOCH = -2
 FIRST_PATTERN_VERSION = 1
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class MemberOptions:
     """The configuration of a member; durations in seconds."""
 
@@ -32,10 +31,10 @@ class MemberOptions:
     remote_assignor: str | None = None
     max_poll_interval: float = 300.0
     request_timeout: float = 30.0
-    backoff: Backoff = attrs.Factory(lambda: Backoff(0.1, 1.0))
+    backoff: Backoff = slotted.field(factory=lambda: Backoff(0.1, 1.0))
 
 
-@attrs.frozen
+@slotted.frozen
 class Report:
     """What a member says about itself when it joins, and whenever it changes."""
 
