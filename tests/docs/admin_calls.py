@@ -17,6 +17,7 @@ from typing import Any
 from pyk.clients import AsyncAdmin
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.core import AdminCore
+from pyk.clients.config import AdminConfig
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.schema import Message
 from support.apache_kafka import LAST_OF_3, VERSION
@@ -264,11 +265,13 @@ def _is_of_admin(function: FunctionType) -> bool:
 
 def _methods() -> dict[str, FunctionType]:
     """Return the methods of all parts of the admin client by name."""
-    parts = {
-        value
-        for value in AdminCore.__init__.__globals__.values()
-        if isinstance(value, type) and value.__name__.endswith("Calls")
-    }
+    core = AdminCore(AdminConfig.from_kwargs("localhost:9092"))
+    loaded_on_first_use = (
+        name
+        for name, value in vars(AdminCore).items()
+        if isinstance(value, functools.cached_property)
+    )
+    parts = {type(getattr(core, name)) for name in loaded_on_first_use}
     return {
         name: method
         for part in (*parts, Calls)
