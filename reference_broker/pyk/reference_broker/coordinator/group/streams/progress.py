@@ -130,11 +130,13 @@ class Progress:
             return known.configured, known.metadata_hash
         names = topology.topic_names
         metadata_hash = self._topics.hash_of(names)
-        has_changed = metadata_hash != known.metadata_hash
-        if not has_changed:
+        if metadata_hash == known.metadata_hash:
             known.metadata_version = self._topics.version
-        if known.configured is None or known.topology is None or has_changed:
+        is_configured = known.configured is not None and known.topology is not None
+        if not is_configured or metadata_hash != known.configured_hash:
             known.configured = configure(topology, self._topics.counts_of(names))
+            known.configured_hash = metadata_hash
+        assert known.configured is not None
         return known.configured, metadata_hash
 
     def _begin_epoch(

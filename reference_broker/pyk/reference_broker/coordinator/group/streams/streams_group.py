@@ -61,6 +61,8 @@ class StreamsGroup:
     # Not in the log:
     configured: ConfiguredTopology | None = None
     """The topology with the topics as they were last seen."""
+    configured_hash: int = 0
+    """The hash of those topics."""
     metadata_version: int = -1
     """How many records of the metadata log the hash takes into account."""
     endpoint_epoch: int = 0
