@@ -49,10 +49,14 @@ class Broker(Protocol):
     def restart(self) -> None: ...
 
 
+def config_of(folder: Path) -> dict[str, str]:
+    return {**CONFIG, "log.dirs": ",".join(str(folder / name) for name in NAMES)}
+
+
 class Reference:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        config = {**CONFIG, "log.dirs": ",".join(str(folder / name) for name in NAMES)}
+        config = config_of(folder)
         self._cluster = Cluster(config={**config, "log.initial.task.delay.ms": "0"})
 
     def __enter__(self) -> Reference:
@@ -71,8 +75,7 @@ class Reference:
 class Apache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        config = {**CONFIG, "log.dirs": ",".join(str(folder / name) for name in NAMES)}
-        self._kafka = ApacheKafka(config=config)
+        self._kafka = ApacheKafka(config=config_of(folder))
 
     def __enter__(self) -> Apache:
         self._kafka.__enter__()
@@ -83,7 +86,13 @@ class Apache:
         self._kafka.__exit__()
 
     def restart(self) -> None:
+        self.shut_down()
+        self.start()
+
+    def shut_down(self) -> None:
         self._kafka.shut_down()
+
+    def start(self) -> None:
         self._kafka.start()
 
 
@@ -259,3 +268,34 @@ def check_offline(broker: Broker, admin: Admin, lost: set[int]) -> None:
         assert partition.leader_id == (None if is_lost else 0)
         assert partition.offline_replicas == ((0,) if is_lost else ())
         assert partition.replicas == (0,)
+
+
+@pytest.mark.conformance
+@pytest.mark.skipif(bool(apache_kafka.missing()), reason=str(apache_kafka.missing()))
+def test_apache_kafka_and_the_reference_broker_share_three_directories_in_turn(
+    tmp_path: Path,
+) -> None:
+    with Apache(tmp_path) as apache:
+        with Admin(apache.bootstrap) as admin:
+            create(admin)
+            before = directories(admin)
+        fill(apache)
+        apache.shut_down()
+
+        with Reference(tmp_path) as reference, Admin(reference.bootstrap) as admin:
+            assert {name: set(numbers_of(admin, "orders", name)) for name in NAMES} == {
+                name: {place.partition for place in each.replicas if place.topic == "orders"}
+                for name, each in before.items()
+            }
+            target = another_path(reference, path_of(admin, 0))
+            admin.alter_replica_log_dirs({replica(0): target})
+            eventually(lambda: path_of(admin, 0) == target)
+            create(admin, "later", 3)
+            fill(reference)
+
+        apache.start()
+        with Admin(apache.bootstrap) as admin:
+            eventually(lambda: [each.leader_id for each in partitions(admin)] == [0] * 6)
+            assert path_of(admin, 0) == target
+            assert [each.leader_id for each in partitions(admin, "later")] == [0] * 3
+        assert values(apache) == [b"%d" % number for number in range(20)] * 2

@@ -20,7 +20,7 @@ class LogMaintenance:
         self._timers = timers
         logs.compactor.arm = self._schedule_compaction
         self._schedule_compaction(logs.next_due())
-        logs.moves.arm = self._schedule_moves
+        logs.arm_moves = self._schedule_moves
 
     def _schedule_compaction(self, at: float) -> None:
         self._timers.schedule(

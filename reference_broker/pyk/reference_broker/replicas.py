@@ -47,7 +47,7 @@ class Replicas:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
-        logs.moves.when_moved = self._moved
+        logs.when_moved = self._moved
 
     @property
     def logs(self) -> LogManager:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pyk.reference_broker.storage.data_directory import DataDirectory, unusable
 from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageError
 from pyk.reference_broker.storage.meta_properties import read_meta_properties
-from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import FileSystem
 
@@ -54,11 +53,10 @@ def open_data_directories(
     try:
         _check_metadata_directory(filesystem, metadata_path, others)
         for path in (metadata_path, *others):
-            # One error must not end the broker, where it has other directories.
-            watched = filesystem if path == metadata_path else WatchedFileSystem(filesystem, path)
+            used = filesystem if path == metadata_path else _watched(filesystem, path)
             try:
                 opened = DataDirectory.open(
-                    watched, path, node_id=node_id, cluster_id=cluster_id, random=random
+                    used, path, node_id=node_id, cluster_id=cluster_id, random=random
                 )
             except FailedDirectoryError as error:
                 if path == metadata_path:
@@ -75,6 +73,13 @@ def open_data_directories(
         found.close()
         raise
     return found
+
+
+def _watched(filesystem: FileSystem, path: str) -> FileSystem:
+    """Return a file system that notices when the disk has failed: the broker goes on without it."""
+    from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
+
+    return WatchedFileSystem(filesystem, path)
 
 
 def _check_metadata_directory(

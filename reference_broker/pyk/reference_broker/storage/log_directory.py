@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
@@ -23,10 +24,11 @@ from pyk.reference_broker.storage.future_logs import FutureLogs
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.log_names import LogNames
-from pyk.reference_broker.storage.move_marker import MoveMarker, read_marker
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
-from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.storage.move_marker import MoveMarker
 
 log = logging.getLogger(__name__)
 
@@ -240,6 +242,8 @@ class LogDirectory:
 
     def move_marker(self, partition: TopicPartition) -> MoveMarker:
         """Return what a move has left beside a log; raise ``OSError``."""
+        from pyk.reference_broker.storage.move_marker import read_marker
+
         return read_marker(self.data_directory.filesystem, self.data_directory.path_of(partition))
 
     def prepare_name(self, partition: TopicPartition) -> None:
@@ -366,6 +370,8 @@ class LogDirectory:
 
     def when_failed(self, listener: Callable[[OSError], object]) -> None:
         """Call ``listener``, in any thread, when the disk has failed, if that is watched."""
+        from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
+
         watched = self.data_directory.filesystem
         if not isinstance(watched, WatchedFileSystem):
             return

@@ -13,7 +13,6 @@ from uuid import UUID
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.log_directory import LogDirectory
-from pyk.reference_broker.storage.move_marker import counts_less
 
 IsKnown = Callable[[TopicPartition, UUID | None], bool]
 
@@ -164,6 +163,8 @@ def _replaced(
     partition: TopicPartition, first: LogDirectory, second: LogDirectory
 ) -> LogDirectory | None:
     """Return the directory whose log was replaced by the other one's; None if nothing says so."""
+    from pyk.reference_broker.storage.move_marker import counts_less
+
     one, two = first.move_marker(partition), second.move_marker(partition)
     if counts_less(one, two):
         return first

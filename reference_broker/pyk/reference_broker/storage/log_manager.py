@@ -21,7 +21,6 @@ from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageErr
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_directory import LogDirectory
 from pyk.reference_broker.storage.log_homes import LogHomes
-from pyk.reference_broker.storage.log_moves import LogMoves
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
@@ -30,6 +29,8 @@ from pyk.runtime.filesystem.interface import FileSystem
 
 if TYPE_CHECKING:
     from random import Random
+
+    from pyk.reference_broker.storage.log_moves import LogMoves
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,10 @@ class LogManager:
         self.homes = LogHomes(
             (each for each in self._directories if each.path in log_dirs), self._metadata_directory
         )
-        self.moves = LogMoves(self.homes, environment, lambda: self.config)
+        self.arm_moves: Callable[[float], object] = lambda at: None
+        self.when_moved: Callable[[Log], object] = lambda moved: None
+        self._environment = environment
+        self._moves: LogMoves | None = None
         self._schedule = MaintenanceSchedule(config, environment.clock.now())
         self.compactor = LogCompactor(
             self,
@@ -133,6 +137,25 @@ class LogManager:
         return sum(1 for _ in self)
 
     @property
+    def moves(self) -> LogMoves:
+        """The moves between directories, made when they are first used: a broker must start fast.
+
+        ``arm_moves`` and ``when_moved`` have to be set by then: they are told when to call ``run``
+        the next time, and of each log that has taken the place of another.
+        """
+        from pyk.reference_broker.storage.log_moves import LogMoves
+
+        if self._moves is None:
+            self._moves = LogMoves(
+                self.homes,
+                self._environment,
+                lambda: self.config,
+                arm=self.arm_moves,
+                when_moved=self.when_moved,
+            )
+        return self._moves
+
+    @property
     def data_directory(self) -> DataDirectory:
         """The directory that has the metadata log."""
         return self._metadata_directory.data_directory
@@ -193,7 +216,7 @@ class LogManager:
 
     def mark_deleted(self, partition: TopicPartition) -> None:
         """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
-        self.moves.end(partition)
+        self._end_move(partition)
         home = self.homes.of(partition)
         if home is None:
             self.homes.remove(partition)  # it may be lost
@@ -205,11 +228,15 @@ class LogManager:
 
         Its name is free at once, its files stay for ``file.delete.delay.ms``.
         """
-        self.moves.end(partition)
+        self._end_move(partition)
         home = self.homes.of(partition)
         if home is not None:
             home.delete(partition)
         self.homes.remove(partition)
+
+    def _end_move(self, partition: TopicPartition) -> None:
+        if self._moves is not None:
+            self._moves.end(partition)
 
     def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
         """Rename the logs that no metadata names, and log that: otherwise they would go unnoticed.
@@ -242,7 +269,7 @@ class LogManager:
 
         The directory of the metadata log is not watched: without it the broker could not go on.
         """
-        for directory in self._directories:
+        for directory in self._directories[1:]:
             directory.when_failed(partial(listener, directory))
 
     def take_offline(self, directory: LogDirectory, error: OSError) -> list[TopicPartition]:
@@ -275,7 +302,7 @@ class LogManager:
         """
         self._is_closed = True
         self.compactor.close()
-        self.moves.close()
+        self._close_moves()
         left = len(self._directories)
         errors: list[StorageError] = []
 
@@ -294,6 +321,10 @@ class LogManager:
         """Release all files and write nothing, as if the process had died."""
         self._is_closed = True
         self.compactor.close()
-        self.moves.close()
+        self._close_moves()
         for directory in self._directories:
             directory.abandon()
+
+    def _close_moves(self) -> None:
+        if self._moves is not None:
+            self._moves.close()

@@ -74,10 +74,16 @@ class LogMoves:
     """
 
     def __init__(
-        self, homes: LogHomes, environment: StorageEnvironment, config: Callable[[], BrokerConfig]
+        self,
+        homes: LogHomes,
+        environment: StorageEnvironment,
+        config: Callable[[], BrokerConfig],
+        *,
+        arm: Callable[[float], object],
+        when_moved: Callable[[Log], object],
     ) -> None:
-        self.arm: Callable[[float], object] = lambda at: None
-        self.when_moved: Callable[[Log], object] = lambda moved: None
+        self._arm = arm
+        self._when_moved = when_moved
         self._homes = homes
         self._environment = environment
         self._config = config
@@ -98,7 +104,7 @@ class LogMoves:
         )
         source.is_moving = True
         log.info("Moving %s to %s", source, target.path)
-        self.arm(self._environment.clock.now())
+        self._arm(self._environment.clock.now())
 
     def end(self, partition: TopicPartition) -> None:
         """Give a move up, if there is one; its copy is deleted."""
@@ -129,7 +135,7 @@ class LogMoves:
             if not move.is_busy
         ]
         if waiting:
-            self.arm(min(waiting))
+            self._arm(min(waiting))
 
     def _guard(self, move: Move, step: Callable[[Move], None]) -> None:
         """Carry out a step; after a failure the copy is made again, later."""
@@ -173,7 +179,7 @@ class LogMoves:
                 self._guard(move, lambda each: self._append(each, data[0]))
                 move.is_close = move.copy is not None and move.copy.log_end_offset >= end_offset
                 self._charge(data[0])
-            self.arm(self._io_allowed_at)
+            self._arm(self._io_allowed_at)
 
         self._environment.disk.run(lambda: data.append(records.read()), done)
 
@@ -234,7 +240,7 @@ class LogMoves:
             else:
                 move.is_marked = True
                 self._guard(move, self._replace)
-            self.arm(self._environment.clock.now())
+            self._arm(self._environment.clock.now())
 
         copy.flusher.flush_all(flushed)
 
@@ -262,7 +268,7 @@ class LogMoves:
         home = self._homes.of(move.partition)
         del self._moves[move.partition]
         self._homes.add(move.partition, target)
-        self.when_moved(moved)
+        self._when_moved(moved)
         log.info("Moved %s to %s", moved, target.path)
         if home is not None:
             self._delete_source(move, home, moved)

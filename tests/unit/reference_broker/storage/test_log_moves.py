@@ -51,7 +51,7 @@ class Broker:
             disk=disk,
         )
         self.due: float | None = None
-        self.logs.moves.arm = self._arm
+        self.logs.arm_moves = self._arm
         self.logs.when_failed(self.logs.take_offline)
 
     def _arm(self, at: float) -> None:
