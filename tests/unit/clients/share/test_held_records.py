@@ -8,12 +8,14 @@ import pytest
 from pyk.clients import AcknowledgeType, StateError, TopicPartition
 from pyk.clients.consumer.buffer.read_buffer import CLOSED, EVENT
 from pyk.clients.consumer.records.deserializers import Deserializers
+from pyk.clients.errors import DeserializationError
 from pyk.clients.share.acquired_records import AcquiredRecords
 from pyk.clients.share.held_records import HeldRecords
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_reader import ShareReader
 from support.acquired import acquired_records
-from support.record_batches import sealed
+from support.record_batches import raw_batch, sealed
+from support.record_batches import record as raw_record
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 ORDERS_0 = TopicPartition("orders", 0)
@@ -152,6 +154,89 @@ def test_no_record_is_found_at_an_offset_that_none_has(offset: int) -> None:
 
     with pytest.raises(StateError, match=f"no record of orders-0 at offset {offset} waits"):
         held_of(reader).find(ORDERS_0, offset)
+
+
+def test_a_record_is_found_by_its_partition_and_offset() -> None:
+    reader, buffer = reader_of(ten(), ten(20))
+    polled(reader)
+    reader.hold_handed()
+    held = held_of(reader)
+
+    acquired = held.find(ORDERS_0, 23)
+    held.acknowledge(acquired, 23, REJECT)
+    for offset in (*range(10), 20, 21, 22, *range(24, 30)):
+        held.acknowledge(held.find(ORDERS_0, offset), offset, ACCEPT)
+    reader.come_back()
+
+    assert outcomes(buffer) == [(0, 9, 1), (20, 22, 1), (23, 23, 3), (24, 29, 1)]
+    for partition in (TopicPartition("orders", 1), TopicPartition("bills", 0)):
+        with pytest.raises(StateError, match="waits to be acknowledged"):
+            held.find(partition, 23)
+    with pytest.raises(StateError, match="offset 23 cannot be acknowledged: that was done already"):
+        held.acknowledge(acquired, 23, ACCEPT)
+
+
+def test_an_offset_that_a_batch_has_lost_by_compaction_is_no_record() -> None:
+    sparse = raw_batch(raw_record(2) + raw_record(5), 2, last_offset_delta=9)
+    reader, buffer = reader_of(acquired_records(sparse, [(0, 9, 1)]))
+    records = polled(reader)
+    reader.hold_handed()
+    held = held_of(reader)
+
+    with pytest.raises(StateError, match="no record of orders-0 at offset 3"):
+        held.find(ORDERS_0, 3)
+    for each in records:
+        assert reader.acknowledge(each, ACCEPT)
+    assert held.undecided == 0
+    reader.come_back()
+
+    assert outcomes(buffer) == [(0, 1, 0), (2, 2, 1), (3, 4, 0), (5, 5, 1), (6, 9, 0)]
+
+
+def test_what_could_not_be_handed_out_is_released_unless_it_is_acknowledged() -> None:
+    def refuse(value: bytes) -> bytes:
+        if value in (b"2", b"5"):
+            raise ValueError(value)
+        return value
+
+    buffer = ShareBuffer(lambda: None, lambda: None)
+    buffer.append(ten())
+    reader = ShareReader(buffer, Deserializers(None, refuse), lambda: 0.0, is_explicit=True)
+    seen: list[int] = []
+    while len(seen) < 8:
+        try:
+            for each in reader.take(100)[1] or ():
+                seen.append(each.offset)
+                reader.is_under_way = False
+                assert reader.acknowledge(each, ACCEPT)
+            reader.is_under_way = False
+        except DeserializationError as error:
+            if error.record.offset == 5:
+                held = held_of(reader)
+                held.acknowledge(held.find(ORDERS_0, 5), 5, REJECT)
+    reader.come_back()
+
+    said = [
+        (offset, kind)
+        for first, last, kind in outcomes(buffer)
+        for offset in range(first, last + 1)
+    ]
+    assert seen == [0, 1, 3, 4, 6, 7, 8, 9]
+    assert sorted(said) == [(n, {2: 2, 5: 3}.get(n, 1)) for n in range(10)]
+
+
+def test_what_is_decided_can_be_sent_while_the_rest_waits() -> None:
+    reader, buffer = reader_of(ten(), ten(20))
+    records = polled(reader)
+    for each in records[2:11]:
+        reader.acknowledge(each, ACCEPT)
+    reader.finish()
+
+    assert outcomes(buffer) == [(2, 9, 1), (20, 20, 1)]
+    for each in (*records[:2], *records[11:]):
+        reader.acknowledge(each, RELEASE)
+    reader.finish()
+    assert outcomes(buffer)[2:] == [(0, 1, 2), (21, 29, 2)]
 
 
 @pytest.fixture

@@ -164,7 +164,10 @@ def test_types_for_each_offset_are_taken_as_ranges() -> None:
 
 
 @pytest.mark.parametrize("kind", [AcknowledgeType.ACCEPT, AcknowledgeType.RENEW])
-def test_a_large_batch_that_is_acknowledged_in_pieces_has_few_parts(kind: AcknowledgeType) -> None:
+@pytest.mark.parametrize("step", [500, -500])
+def test_a_large_batch_that_is_acknowledged_in_pieces_has_few_parts(
+    kind: AcknowledgeType, step: int
+) -> None:
     limits = Limits(records_in_flight=20_000)
     partition = SharePartition(StoredState(1, 0))
     request = AcquireRequest(
@@ -173,7 +176,7 @@ def test_a_large_batch_that_is_acknowledged_in_pieces_has_few_parts(kind: Acknow
     acquire(partition, request, [(0, 9_999)], limits)
     most = 0
 
-    for first in range(0, 9_500, 500):
+    for first in range(0, 9_500, 500)[:: step // 500]:
         by = Acknowledger(member_id="a", now=1.0, limits=limits)
         said = Acknowledgement(first, first + 499, (kind,))
         changes = acknowledge(partition, by, [said])
@@ -181,4 +184,21 @@ def test_a_large_batch_that_is_acknowledged_in_pieces_has_few_parts(kind: Acknow
         most = max(most, len(list(partition.batches.parts())))
         assert len(changes) == (kind is AcknowledgeType.ACCEPT)
 
-    assert most == 2
+    assert most <= 3
+
+
+def test_parts_whose_locks_are_over_are_one_part_again() -> None:
+    limits = Limits(lock_seconds=5.0)
+    partition = SharePartition(StoredState(1, 0))
+    request = AcquireRequest(
+        member_id="a", fetch_offset=0, max_records=500, batch_size=500, locked_until=5.0
+    )
+    acquire(partition, request, [(0, 9)], limits)
+    for now, offset in ((1.0, 3), (2.0, 6)):
+        by = Acknowledger(member_id="a", now=now, limits=limits)
+        acknowledge(partition, by, [Acknowledgement(offset, offset, (AcknowledgeType.RENEW,))])
+    assert len(list(partition.batches.parts())) == 5
+
+    partition.expire(9.0, limits)
+
+    assert len(list(partition.batches.parts())) == 1

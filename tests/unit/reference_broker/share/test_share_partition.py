@@ -499,3 +499,158 @@ def test_the_records_that_are_done_are_counted() -> None:
     partition = stored((0, 3, AVAILABLE, 1), (4, 9, ACKNOWLEDGED, 1), (10, 11, ARCHIVED, 5))
 
     assert partition.delivery_complete_count == 8
+
+
+# -- the bounds of ranges --------------------------------------------------------------------------
+
+
+def test_what_is_said_from_before_the_start_offset_counts_from_there_on() -> None:
+    partition = stored(start=10)
+    take(partition, (10, 19))
+
+    assert say(partition, 5, 12, ACCEPT) == [StateBatch(10, 12, 1, ACKNOWLEDGED)]
+
+
+def test_what_is_said_of_forgotten_records_too_counts_for_the_others() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    take(partition, (10, 19))
+    store(partition, say(partition, 0, 9, ACCEPT))
+
+    assert say(partition, 0, 12, ACCEPT) == [StateBatch(10, 12, 1, ACKNOWLEDGED)]
+
+
+@pytest.mark.parametrize("kind", [ACCEPT, RELEASE, REJECT])
+@pytest.mark.parametrize(
+    ("first", "last", "message"),
+    [
+        (10, 19, "The batch cannot be acknowledged. The batch is not in the acquired state."),
+        (13, 15, "The offset cannot be acknowledged. The offset is not acquired."),
+    ],
+)
+def test_a_refusal_says_whether_a_batch_or_an_offset_is_not_acquired(
+    kind: AcknowledgeType, first: int, last: int, message: str
+) -> None:
+    partition = stored()
+    take(partition, (0, 9), (10, 19), batch_size=1)
+    store(partition, say(partition, first, last, kind))
+
+    with pytest.raises(ApiError) as refusal:
+        say(partition, last, last, ACCEPT)
+
+    assert refusal.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "message"),
+    [
+        (20, 22, "Batch record not found. The first offset in request is past acquired records."),
+        (15, 20, "Batch record not found. The last offset in request is past acquired records."),
+    ],
+)
+def test_a_refusal_says_which_end_is_past_what_was_acquired(
+    first: int, last: int, message: str
+) -> None:
+    partition = stored()
+    take(partition, (0, 19))
+
+    with pytest.raises(ApiError) as refusal:
+        say(partition, first, last, ACCEPT)
+
+    assert refusal.value.message == message
+
+
+def test_what_is_free_again_is_listed_by_its_deliveries_and_before_a_single_new_record() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    store(partition, say(partition, 2, 3, RELEASE))
+    store(partition, say(partition, 5, 6, RELEASE))
+
+    assert take(partition, (0, 9), (10, 10), max_records=50) == [(2, 3, 2), (5, 6, 2), (10, 10, 1)]
+
+
+def test_record_mode_takes_the_rest_of_a_batch_and_no_more_than_is_asked_for() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    store(partition, say(partition, 0, 9, RELEASE))
+
+    taken = [
+        take(partition, (0, 9), (10, 14), max_records=4, is_exact=True, member=member)
+        for member in ("a", "b", "c", "d")
+    ]
+
+    assert taken == [[(0, 3, 2)], [(4, 7, 2)], [(8, 9, 2), (10, 11, 1)], [(12, 14, 1)]]
+
+
+def test_a_batch_as_large_as_what_is_asked_for_is_acquired_whole() -> None:
+    partition = stored((0, 3, AVAILABLE, 1), (4, 7, AVAILABLE, 1))
+
+    assert take(partition, (0, 7), max_records=4, is_exact=True) == [(0, 3, 2)]
+    assert [batch.is_split for batch in partition.batches] == [False, False]
+
+
+def test_room_is_counted_to_the_last_record() -> None:
+    limits = Limits(records_in_flight=10)
+    partition = stored()
+
+    assert take(partition, (0, 4), limits=limits) == [(0, 4, 1)]
+    assert take(partition, (5, 5), (6, 9), (10, 10), limits=limits) == [(5, 9, 1)]
+    assert take(partition, (10, 10), limits=limits) == []
+    store(partition, say(partition, 0, 0, ACCEPT))
+    assert take(partition, (10, 10), (11, 11), limits=limits) == [(10, 10, 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        (9, 9, [0]),
+        (10, 10, [10]),
+        (9, 10, [0, 10]),
+        (10, 20, [10, 20]),
+        (31, 40, []),
+        (29, 40, [20]),
+    ],
+)
+def test_batches_are_found_by_their_offsets(first: int, last: int, found: list[int]) -> None:
+    partition = stored((0, 9, AVAILABLE, 1), (10, 19, AVAILABLE, 1), (20, 29, AVAILABLE, 1))
+
+    batches = partition.batches.overlapping(first, last)
+
+    assert [batch.first_offset for batch in batches] == found
+
+
+@pytest.mark.parametrize(
+    ("offset", "straddles"), [(10, False), (11, True), (19, True), (20, False)]
+)
+def test_a_batch_straddles_the_offsets_after_its_first(offset: int, straddles: bool) -> None:
+    (batch,) = stored((10, 19, AVAILABLE, 1)).batches
+
+    assert batch.straddles(offset) is straddles
+
+
+def test_the_count_of_what_is_done_begins_with_the_start_offset() -> None:
+    partition = stored((0, 0, AVAILABLE, 1), (1, 5, ACKNOWLEDGED, 1), (6, 9, AVAILABLE, 1))
+
+    counts = [partition.batches.count_final(offset) for offset in (0, 1, 2, 5, 6)]
+
+    assert counts == [5, 5, 4, 1, 0]
+
+
+def test_a_log_that_starts_inside_a_batch_leaves_its_last_record() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    store(partition, say(partition, 0, 9, RELEASE))
+
+    partition.log_starts_at(9)
+
+    assert partition.start_offset == 9
+    assert take(partition, (0, 9), member="b") == [(9, 9, 2)]
+
+
+def test_a_log_that_starts_between_batches_lets_reading_go_on_there() -> None:
+    partition = stored((0, 4, AVAILABLE, 1), (5, 9, AVAILABLE, 1))
+
+    partition.log_starts_at(5)
+
+    assert (partition.start_offset, partition.next_fetch_offset()) == (5, 5)
+    assert take(partition, (5, 9)) == [(5, 9, 2)]
