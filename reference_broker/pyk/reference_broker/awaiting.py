@@ -13,7 +13,8 @@ T = TypeVar("T")
 async def value_of(deferred: Deferred[T]) -> T:
     """Return the value of ``deferred`` once it is there.
 
-    It may be cancelled: the value is then ignored, without an error where it is completed.
+    Raises the error if it fails. It may be cancelled: the value is then ignored, without an error
+    where it is completed.
     """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -21,5 +22,10 @@ async def value_of(deferred: Deferred[T]) -> T:
         if not future.done():
             future.set_result(value)
 
+    def fail(error: Exception) -> None:
+        if not future.done():
+            future.set_exception(error)
+
     deferred.when_done(take)
+    deferred.when_failed(fail)
     return await future

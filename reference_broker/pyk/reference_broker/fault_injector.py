@@ -203,6 +203,9 @@ class FaultInjector:
         self._held = [each for each in self._held if each not in taken]
         return [carry_out for _, carry_out in taken]
 
+    def failed(self, request: Request, error: Exception) -> Message | None:
+        return self._inner.failed(request, error)
+
     def requests_begin(self) -> None:
         self._inner.requests_begin()
 
@@ -293,9 +296,12 @@ class FaultInjector:
         except ConnectionClosedError:
             connection.close()
             return
+        except Exception as error:
+            deferred.fail(error)
+            return
         if isinstance(result, Deferred):
             deferred.when_abandoned(result.abandon)
-            result.when_done(deferred.complete)
+            result.when_done(deferred.complete, deferred)
         else:
             deferred.complete(result)
 

@@ -67,6 +67,13 @@ class Dispatcher:
                 context.usage.handled()
         return result
 
+    def failed(self, request: Request, error: Exception) -> Message | None:
+        log.warning(
+            "Answered %s from %r with UNKNOWN_SERVER_ERROR: %r",
+            request.api_key.api_name, request.header.client_id, error,
+        )  # fmt: skip
+        return self._error(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+
     def _begin_usage(
         self, request: Request, connection: Connection, access: Access | None
     ) -> RequestUsage | None:

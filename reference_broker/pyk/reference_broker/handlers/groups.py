@@ -104,7 +104,7 @@ def _delete(services: DeleteServices, group_id: str) -> Deferred[DeletableGroupR
 
     def go_on(codes: dict[str, ErrorCode] | ErrorCode | None) -> None:
         if codes is None:
-            delete_share_group(services, group_id).when_done(respond)
+            delete_share_group(services, group_id).when_done(respond, result)
         else:
             respond(codes if isinstance(codes, ErrorCode) else codes[group_id])
 
@@ -112,5 +112,5 @@ def _delete(services: DeleteServices, group_id: str) -> Deferred[DeletableGroupR
         result.complete(DeletableGroupResult(group_id=group_id, error_code=code))
 
     result: Deferred[DeletableGroupResult] = Deferred()
-    ask_group(services, group_id, delete).when_done(go_on)
+    ask_group(services, group_id, delete).when_done(go_on, result)
     return result

@@ -146,11 +146,11 @@ def _append_verified(
         except ConnectionClosedError:
             result = None  # with acks=0: too late to close the connection by raising
         if isinstance(result, Deferred):
-            result.when_done(answer.complete)
+            result.when_done(answer.complete, answer)
         else:
             answer.complete(result)
 
-    verify(services, unverified, append)
+    verify(services, unverified, append, answer)
     return answer
 
 

@@ -86,7 +86,7 @@ def share_fetch(
     is_fetch = not (request.is_renew_ack and context.version >= FIRST_VERSION_WITH_RENEWALS)
     answer = _Answer(services, request, context, what)
     if has_acknowledgements(request):
-        acknowledge_all(services, request, context).when_done(answer.acknowledged)
+        acknowledge_all(services, request, context).when_done(answer.acknowledged, answer.response)
     else:
         answer.acknowledged({})
     answer.fetch(is_wanted=is_fetch)

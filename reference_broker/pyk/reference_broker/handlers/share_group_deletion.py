@@ -35,7 +35,7 @@ def delete_share_group(services: DeleteServices, group_id: str) -> Deferred[Erro
         if isinstance(found, ErrorCode):
             deleted.complete(found)
         else:
-            delete_states_of(services, group_id, found).when_done(delete_group)
+            delete_states_of(services, group_id, found).when_done(delete_group, deleted)
 
     def delete_group(errors: dict[UUID, ErrorCode]) -> None:
         refused = next(filter(None, errors.values()), ErrorCode.NONE)
@@ -44,11 +44,11 @@ def delete_share_group(services: DeleteServices, group_id: str) -> Deferred[Erro
         else:
             ask_group(
                 services, group_id, lambda shard, _: shard.share_offsets.delete_group(group_id)
-            ).when_done(deleted.complete)
+            ).when_done(deleted.complete, deleted)
 
     ask_group(
         services, group_id, lambda shard, _: shard.share_offsets.begin_deleting_group(group_id)
-    ).when_done(delete_states)
+    ).when_done(delete_states, deleted)
     return deleted
 
 

@@ -83,7 +83,7 @@ def _describe(
             refuse(topics)
         else:
             summaries = [_describe_topic(services, asked.group_id, *each) for each in topics]
-            gather(summaries).when_done(complete)
+            gather(summaries).when_done(complete, described)
 
     def complete(topics: list[DescribeShareGroupOffsetsResponseTopic]) -> None:
         group.topics = topics
@@ -94,7 +94,7 @@ def _describe(
     elif asked.topics is None:
         look_at_group(
             services, asked.group_id, lambda shard: _with_state(shard, asked.group_id)
-        ).when_done(summarize)
+        ).when_done(summarize, described)
     elif asked.topics and not (asked.group_id and _are_partitions(services, asked.topics)):
         refuse(ErrorCode.UNKNOWN_SERVER_ERROR, UNEXPECTED)  # as in Kafka
     else:
@@ -212,7 +212,7 @@ def alter_share_group_offsets(
 
     def initialize(asked: InitializeStates | ApiError | ErrorCode) -> None:
         if isinstance(asked, InitializeStates):
-            _initialize(services, asked).when_done(complete)
+            _initialize(services, asked).when_done(complete, altered)
         elif isinstance(asked, ApiError):
             altered.complete(
                 AlterShareGroupOffsetsResponse(error_code=asked.code, error_message=asked.message)
@@ -226,7 +226,7 @@ def alter_share_group_offsets(
         else:
             altered.complete(_altered(services, request, found))
 
-    ask_group(services, group_id, alter).when_done(initialize)
+    ask_group(services, group_id, alter).when_done(initialize, altered)
     return altered
 
 
@@ -266,9 +266,9 @@ def _initialize(
             services,
             asked.group_id,
             lambda shard, _: (None, shard.share_groups.initialized(asked.group_id, found)),
-        ).when_done(written)
+        ).when_done(written, noted)
 
-    ask_for_states(services.share_persister, asked, names).when_done(note)
+    ask_for_states(services.share_persister, asked, names).when_done(note, noted)
     return noted
 
 
@@ -333,7 +333,7 @@ def delete_share_group_offsets(
         else:
             response.responses = [_refused(*each) for each in begun.refused.items()]
             if begun.partitions:
-                delete_states_of(services, group_id, begun.partitions).when_done(end)
+                delete_states_of(services, group_id, begun.partitions).when_done(end, deleted)
                 return
         deleted.complete(response)
 
@@ -342,14 +342,14 @@ def delete_share_group_offsets(
         done = [topic_id for topic_id, code in errors.items() if not code]
         ask_group(
             services, group_id, lambda shard, _: shard.share_offsets.deleted(group_id, done)
-        ).when_done(complete)
+        ).when_done(complete, deleted)
 
     def complete(answer: ErrorCode | None) -> None:
         if answer is not None:
             response.error_code, response.responses = answer, []
         deleted.complete(response)
 
-    ask_group(services, group_id, begin).when_done(delete_states)
+    ask_group(services, group_id, begin).when_done(delete_states, deleted)
     return deleted
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.topics import TopicPartition
@@ -120,10 +120,14 @@ def needs_verification(
 
 
 def verify(
-    services: VerificationServices, unverified: Unverified, then: Callable[[Refusals], object]
+    services: VerificationServices,
+    unverified: Unverified,
+    then: Callable[[Refusals], object],
+    answer: Deferred[Any],
 ) -> None:
     """Call ``then`` with the refusals, in the same turn in which the partitions may be written.
 
+    It completes ``answer``, which fails if that is not possible because of a bug.
     A producer that goes on at once often comes a moment before its last transaction is completed.
     Apache Kafka lets it wait for the whole backoff of 20 ms; here the waits grow to that, from 0.
     """
@@ -133,7 +137,7 @@ def verify(
     def ask(wait_ms: int = 0) -> None:
         expected = unverified.expect(services.moment().time_ms)
         _ask_coordinator(services, unverified).when_done(
-            lambda codes: answered(codes, expected, wait_ms)
+            lambda codes: answered(codes, expected, wait_ms), answer
         )
 
     def answered(codes: Refusals, expected: list[ExpectedTransaction | None], wait_ms: int) -> None:

@@ -70,9 +70,9 @@ def txn_offset_commit(
         if refusal:
             answer.complete(respond(refusal))
         else:
-            _commit(services, request, offsets).then(respond).when_done(answer.complete)
+            _commit(services, request, offsets).then(respond).when_done(answer.complete, answer)
 
-    verified.when_done(commit)
+    verified.when_done(commit, answer)
     return answer
 
 
@@ -116,7 +116,7 @@ def _verified(
         # Producers retry this one without a look for the coordinator of the group.
         answer.complete(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if passes else code)
 
-    verify(services, unverified, verified)
+    verify(services, unverified, verified, answer)
     return answer
 
 

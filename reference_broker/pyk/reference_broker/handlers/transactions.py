@@ -311,11 +311,11 @@ def _ask_with_id(
             # Retried by all clients, as what Kafka answers while it waits for a block of ids.
             result.complete(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         else:
-            ask(found).when_done(result.complete)
+            ask(found).when_done(result.complete, result)
 
     found = services.producer_ids.next_id(_same_id, _same_code)
     if isinstance(found, Deferred):
-        found.when_done(use)
+        found.when_done(use, result)
     else:
         use(found)
     return result

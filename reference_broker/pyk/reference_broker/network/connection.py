@@ -46,6 +46,9 @@ class RequestHandler(Protocol):
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""
 
+    def failed(self, request: Request, error: Exception) -> Message | None:
+        """Return the response to a request whose own failed, None if none is expected."""
+
     def requests_begin(self) -> None:
         """Prepare: requests of a connection are going to be handled."""
 
@@ -281,7 +284,7 @@ class Connection:
             self._respond(request, result)
 
     def _wait_for(self, request: Request, result: Deferred[Message]) -> None:
-        def answer(response: Message) -> None:
+        def answer(response: Message | None) -> None:
             self._waiting_for = None
             if not self._is_silent:
                 self._respond(request, response)
@@ -296,6 +299,7 @@ class Connection:
         was_waiting = False
         self._waiting_for = result
         result.when_done(answer)
+        result.when_failed(lambda error: answer(self._handler.failed(request, error)))
         was_waiting = True
 
     # -- quotas ----------------------------------------------------------------------------------

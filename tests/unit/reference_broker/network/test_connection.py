@@ -12,6 +12,7 @@ import pytest
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import ClientConnection, Request, RequestError, ServerConnection
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.schema import Message
@@ -38,16 +39,24 @@ class Answers:
         self.records = records
         self.seconds = 0.0
         self.handled: list[int] = []
+        self.late: list[Deferred[Any]] = []
+        """What the next requests are answered by, instead of at once."""
         self.events: list[str] = []
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         self.handled.append(connection.connection_id)
         self.events.append("handle")
         current_clock().advance(self.seconds)
+        if self.late:
+            return self.late.pop(0)
         if request.api_key is ApiKey.HEARTBEAT:
             return HeartbeatResponse()
         partition = PartitionData(records=self.records)
         return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])])
+
+    def failed(self, request: Request, error: Exception) -> Message | None:
+        self.events.append(f"{request.api_key.api_name} failed: {error}")
+        return HeartbeatResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def requests_begin(self) -> None:
         self.events.append("begin")
@@ -158,6 +167,23 @@ async def test_a_connection_is_closed_when_a_bug_keeps_its_response_from_being_s
         peer.send(HeartbeatRequest(group_id="g"))
 
         await eventually(lambda: peer.is_cut_off)
+
+
+@virtual_time
+async def test_a_request_whose_answer_fails_is_answered_and_so_is_the_next_one() -> None:
+    handler = Answers()
+    late: Deferred[int] = Deferred()
+    handler.late = [late.then(lambda value: 1 // value)]
+    async with listening(handler) as (_, connect):
+        peer = await connect(MB)
+        peer.send(*[HeartbeatRequest(group_id="g")] * 2)
+        await eventually(lambda: len(handler.handled) == 1)
+
+        late.complete(0)
+        await eventually(lambda: handler.events.count("respond") == 2)
+
+    assert len(handler.handled) == 2
+    assert any(each.startswith("Heartbeat failed: integer division") for each in handler.events)
 
 
 @virtual_time
