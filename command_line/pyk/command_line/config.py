@@ -6,11 +6,12 @@ import click
 
 from pyk.command_line.arguments import NameAndValue
 from pyk.command_line.frame.commands import CommandGroup
+from pyk.command_line.frame.completions import complete_resources
 
 TYPES = ("topic", "broker", "group", "client-metrics")
 RESOURCE = (
     click.argument("kind", type=click.Choice(TYPES), metavar="TYPE"),
-    click.argument("name"),
+    click.argument("name", shell_complete=complete_resources),
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only check whether it would work.")
 

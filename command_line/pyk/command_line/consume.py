@@ -9,6 +9,7 @@ import click
 
 from pyk.command_line.arguments import MomentType
 from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.frame.completions import complete_groups, complete_topics
 from pyk.command_line.moments import EARLIEST, Moment
 from pyk.command_line.records.filters import RecordFilter, parse_header, parse_pattern
 from pyk.command_line.records.format_string import compile_format
@@ -29,7 +30,7 @@ def _parsed(parse: Callable[[str], Any]) -> Any:
 
 
 @click.command(cls=ClusterCommand)
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.option(
     "--from",
     "start",
@@ -48,7 +49,12 @@ def _parsed(parse: Callable[[str], Any]) -> Any:
 @click.option("-n", "--count", type=click.IntRange(0), help="Stop after this many records.")
 @click.option("-F", "--follow", is_flag=True, help="Wait for new records, until Ctrl-C.")
 @click.option("-p", "--partition", "partitions", type=int, multiple=True, help="Only this one.")
-@click.option("-g", "--group", help="Read as a member of a group, and commit what was printed.")
+@click.option(
+    "-g",
+    "--group",
+    help="Read as a member of a group, and commit what was printed.",
+    shell_complete=complete_groups,
+)
 @click.option(
     "-f",
     "--format",

@@ -5,16 +5,22 @@ from __future__ import annotations
 import click
 
 from pyk.command_line.arguments import MomentType, NameAndValue
-from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.frame.commands import ClusterCommand, complete_profiles
+from pyk.command_line.frame.completions import complete_groups, complete_topics
 from pyk.command_line.frame.settings import Settings
 from pyk.command_line.moments import EARLIEST, Moment
 
 
 @click.command(cls=ClusterCommand)
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", shell_complete=complete_topics)
+@click.argument("target", shell_complete=complete_topics)
 @click.option("--to-bootstrap", metavar="HOST:PORT", help="The cluster of TARGET, if another.")
-@click.option("--to-profile", metavar="NAME", help="The profile of the cluster of TARGET.")
+@click.option(
+    "--to-profile",
+    metavar="NAME",
+    help="The profile of the cluster of TARGET.",
+    shell_complete=complete_profiles,
+)
 @click.option(
     "--to-option",
     "to_options",
@@ -31,6 +37,7 @@ from pyk.command_line.moments import EARLIEST, Moment
     "-g",
     "--group",
     help="Continue where this group is, and commit what is copied.",
+    shell_complete=complete_groups,
 )
 @click.option(
     "--keep-partitions", is_flag=True, help="Write each record to the partition of its own number."

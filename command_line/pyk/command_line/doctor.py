@@ -5,11 +5,26 @@ from __future__ import annotations
 import click
 
 from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.frame.completions import complete_groups, complete_topics
 
 
 @click.command(cls=ClusterCommand)
-@click.option("-t", "--topic", "topics", multiple=True, help="Also check a topic.")
-@click.option("-g", "--group", "groups", multiple=True, help="Also check a group.")
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    help="Also check a topic.",
+    shell_complete=complete_topics,
+)
+@click.option(
+    "-g",
+    "--group",
+    "groups",
+    multiple=True,
+    help="Also check a group.",
+    shell_complete=complete_groups,
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -6,6 +6,7 @@ import click
 
 from pyk.command_line.arguments import MomentType
 from pyk.command_line.frame.commands import CommandGroup
+from pyk.command_line.frame.completions import complete_groups, complete_topics
 from pyk.command_line.moments import Moment
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
@@ -16,6 +17,7 @@ TOPIC = click.option(
     multiple=True,
     metavar="TOPIC[:PARTITION,…]",
     help="Only this topic, or some of its partitions; may be repeated.",
+    shell_complete=complete_topics,
 )
 
 
@@ -25,7 +27,7 @@ def group() -> None:
 
 
 @group.command("list")
-@click.argument("patterns", nargs=-1)
+@click.argument("patterns", nargs=-1, shell_complete=complete_groups)
 @click.option("--state", "states", multiple=True, help="Only groups in this state, as Empty.")
 def list_groups(patterns: tuple[str, ...], *, states: tuple[str, ...]) -> None:
     """List groups, all or those whose ids match PATTERNS such as 'billing-*'."""
@@ -35,7 +37,9 @@ def list_groups(patterns: tuple[str, ...], *, states: tuple[str, ...]) -> None:
 
 
 @group.command("describe")
-@click.argument("group_ids", nargs=-1, required=True, metavar="GROUPS...")
+@click.argument(
+    "group_ids", nargs=-1, required=True, metavar="GROUPS...", shell_complete=complete_groups
+)
 def describe_groups(group_ids: tuple[str, ...]) -> None:
     """Show the state of groups, their members, and who has which partition."""
     from pyk.command_line.work import groups
@@ -44,7 +48,7 @@ def describe_groups(group_ids: tuple[str, ...]) -> None:
 
 
 @group.command("lag")
-@click.argument("group_id", metavar="GROUP")
+@click.argument("group_id", metavar="GROUP", shell_complete=complete_groups)
 @TOPIC
 @click.option("-w", "--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @click.option(
@@ -65,7 +69,7 @@ def lag(group_id: str, *, topics: tuple[str, ...], watch: bool, interval: float)
 
 
 @group.command("reset")
-@click.argument("group_id", metavar="GROUP")
+@click.argument("group_id", metavar="GROUP", shell_complete=complete_groups)
 @click.option(
     "--to",
     "moment",
@@ -90,7 +94,9 @@ def reset(
 
 
 @group.command("delete")
-@click.argument("group_ids", nargs=-1, required=True, metavar="GROUPS...")
+@click.argument(
+    "group_ids", nargs=-1, required=True, metavar="GROUPS...", shell_complete=complete_groups
+)
 @click.option(
     "--offsets-of",
     "topics",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pyk.command_line.frame.commands import CommandGroup
+from pyk.command_line.frame.completions import complete_topics
 
 COUNT = click.option("-n", "--count", type=click.IntRange(1), default=100_000, show_default=True)
 SIZE = click.option("--size", type=click.IntRange(0), default=100, show_default=True, help="Bytes.")
@@ -16,7 +17,7 @@ def perf() -> None:
 
 
 @perf.command("produce")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @COUNT
 @SIZE
 @click.option(
@@ -32,7 +33,7 @@ def produce(topic: str, *, count: int, size: int, rate: float | None) -> None:
 
 
 @perf.command("consume")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @COUNT
 def consume(topic: str, *, count: int) -> None:
     """Read records from the start of a topic, and show the rate."""
@@ -42,7 +43,7 @@ def consume(topic: str, *, count: int) -> None:
 
 
 @perf.command("latency")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("-n", "--count", type=click.IntRange(1), default=1_000, show_default=True)
 @SIZE
 def latency(topic: str, *, count: int, size: int) -> None:

@@ -6,6 +6,7 @@ import click
 
 from pyk.command_line.arguments import NameAndValue
 from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.frame.completions import complete_topics
 from pyk.command_line.records.escapes import unescape
 from pyk.command_line.records.outgoing import Additions, LineReader
 
@@ -17,7 +18,7 @@ def _bytes(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 @click.command(cls=ClusterCommand)
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.argument("files", nargs=-1, type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
     "--format",

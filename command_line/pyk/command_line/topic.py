@@ -6,6 +6,7 @@ import click
 
 from pyk.command_line.arguments import MomentType, NameAndValue
 from pyk.command_line.frame.commands import CommandGroup
+from pyk.command_line.frame.completions import complete_topics
 from pyk.command_line.moments import Moment
 
 CONFIG = click.option(
@@ -27,7 +28,7 @@ def topic() -> None:
 
 
 @topic.command("list")
-@click.argument("patterns", nargs=-1)
+@click.argument("patterns", nargs=-1, shell_complete=complete_topics)
 @click.option("--internal", is_flag=True, help="Also list Kafka's own topics.")
 def list_topics(patterns: tuple[str, ...], *, internal: bool) -> None:
     """List topics, all or those whose names match PATTERNS such as 'orders-*'."""
@@ -64,7 +65,7 @@ def create_topics(
 
 
 @topic.command("describe")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, shell_complete=complete_topics)
 def describe_topics(names: tuple[str, ...]) -> None:
     """Show partitions with their leaders and replicas, offsets, and settings that were changed."""
     from pyk.command_line.work import topics
@@ -73,7 +74,7 @@ def describe_topics(names: tuple[str, ...]) -> None:
 
 
 @topic.command("alter")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_topics)
 @click.option("-p", "--partitions", type=click.IntRange(1), help="Add partitions up to this many.")
 @CONFIG
 @click.option("--unset", multiple=True, metavar="NAME", help="Return a setting to its default.")
@@ -95,7 +96,7 @@ def alter_topic(
 
 
 @topic.command("delete")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, shell_complete=complete_topics)
 @click.option("--if-exists", is_flag=True, help="Ignore topics that do not exist.")
 @YES
 def delete_topics(names: tuple[str, ...], *, if_exists: bool, yes: bool) -> None:
@@ -106,7 +107,7 @@ def delete_topics(names: tuple[str, ...], *, if_exists: bool, yes: bool) -> None
 
 
 @topic.command("records")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, shell_complete=complete_topics)
 @click.option("-p", "--partition", "partitions", type=int, multiple=True, help="Only this one.")
 @click.option(
     "--delete-before",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pyk.command_line.frame.commands import CommandGroup
+from pyk.command_line.frame.completions import complete_topics
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
 
@@ -40,7 +41,13 @@ def describe(transactional_ids: tuple[str, ...]) -> None:
 
 
 @transaction.command("producers")
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC[:PARTITION,…]...")
+@click.argument(
+    "topics",
+    nargs=-1,
+    required=True,
+    metavar="TOPIC[:PARTITION,…]...",
+    shell_complete=complete_topics,
+)
 @click.option("--open", "is_open", is_flag=True, help="Only those with an open transaction.")
 def producers(topics: tuple[str, ...], *, is_open: bool) -> None:
     """Show the producers that partitions know, and where their open transactions start."""

@@ -107,8 +107,9 @@ def _leaders(topic: TopicState) -> Iterator[Finding]:
 
 
 def _in_sync(topic: TopicState, minimum: int) -> Iterator[Finding]:
-    short = [one.partition for one in topic.partitions if len(one.in_sync) < minimum]
-    behind = [one.partition for one in topic.partitions if len(one.in_sync) < len(one.replicas)]
+    led = [one for one in topic.partitions if one.leader >= 0]  # others are told of as leaderless
+    short = [one.partition for one in led if len(one.in_sync) < minimum]
+    behind = [one.partition for one in led if len(one.in_sync) < len(one.replicas)]
     impossible = any(len(one.replicas) < minimum for one in topic.partitions)
     if impossible:
         yield failed(

@@ -41,14 +41,15 @@ def _keep_options(
         settings_of(context).options[name.strip()] = value
 
 
-def _complete_profiles(
+def complete_profiles(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
+    """Return the profiles that begin so, for the completion of a shell."""
     from pyk.command_line.frame.profile_files import read_profiles
 
     try:
         names = read_profiles().names
-    except (click.ClickException, OSError):
+    except Exception:  # a file that is wrong: shells show no errors, commands do
         return []
     return [name for name in names if name.startswith(incomplete)]
 
@@ -69,7 +70,7 @@ def shared_options() -> list[click.Option]:
             help="A cluster of the file of profiles; also PYK_PROFILE.",
             expose_value=False,
             callback=_keep("profile"),
-            shell_complete=_complete_profiles,
+            shell_complete=complete_profiles,
         ),
         click.Option(
             ["--properties"],

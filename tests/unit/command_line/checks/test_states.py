@@ -106,6 +106,7 @@ READ, WRITE = 1 << AclOperation.READ, 1 << AclOperation.WRITE
     [
         (partition(), 2, [("leaders", "ok"), ("replicas", "ok")]),
         (partition(leader=-1), None, [("leaders", "failed")]),
+        (partition(leader=-1, in_sync=0), 2, [("leaders", "failed"), ("replicas", "ok")]),
         (partition(in_sync=2), 2, [("leaders", "ok"), ("replicas", "warning")]),
         (partition(in_sync=1), 2, [("leaders", "ok"), ("replicas", "failed")]),
         (partition(replicas=1, in_sync=1), 2, [("leaders", "ok"), ("replicas", "failed")]),
