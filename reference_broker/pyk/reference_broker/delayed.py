@@ -59,13 +59,17 @@ class Purgatory:
         )
         return operation_id
 
-    def check(self, key: Hashable) -> int:
-        """Try all operations that wait for ``key``; return how many were answered."""
-        watchers = self._watchers.get(key)
-        if not watchers:
-            return 0
+    def check(self, *keys: Hashable) -> int:
+        """Try, once each, the operations that wait for any of ``keys``; return how many were
+        answered.
+
+        A try looks at everything that an operation waits for, so it is not tried for each key.
+        """
+        operations: dict[int, DelayedOperation] = {}
+        for key in keys:
+            operations.update(self._watchers.get(key, {}))
         completed = 0
-        for operation_id, operation in list(watchers.items()):
+        for operation_id, operation in operations.items():
             # An answer may run into others, so this one may be gone by now.
             if operation_id in self._keys and self._run(operation, operation.try_complete):
                 self.forget(operation_id)
@@ -91,5 +95,11 @@ class Purgatory:
             return bool(step())
         except Exception:
             log.exception("A delayed %s failed because of a bug in pyk", self._name)
-            operation.fail()
+            self._fail(operation)
             return True
+
+    def _fail(self, operation: DelayedOperation) -> None:
+        try:
+            operation.fail()
+        except Exception:  # affects neither other operations nor the cause of this check
+            log.exception("Could not answer a delayed %s that failed", self._name)

@@ -132,10 +132,17 @@ class MetadataFollower:
 
         Before :meth:`follow_all` they are only replayed: the log is being loaded.
         """
+        has_deleted = False
         for record in records:
             for change in self._image.replay(record.message):
                 if not self._is_loading:
                     self._follow_change(change)
+                    has_deleted |= isinstance(change, TopicDeleted)
+        if has_deleted:
+            # Once for all of them: shards look through all that they have.
+            self._steps.carry_out(
+                "forgetting what belongs to deleted topics", self._forget_deleted
+            )
 
     def _follow_change(self, change: Change) -> None:
         if isinstance(change, PartitionChanged):
@@ -148,7 +155,6 @@ class MetadataFollower:
                 self._shards.unload(name)
             for name in names:
                 self._in_turn(partial(self.follow, name))
-            self._steps.carry_out("forgetting what belongs to deleted topics", self._forget_deleted)
         else:
             self._in_turn(partial(self._follow_config, change))
 

@@ -75,8 +75,10 @@ class Replicas:
 
     def of_topic(self, topic: str) -> list[Partition]:
         """Return the partitions of a topic, by number."""
-        found = [each for (name, _), each in self._partitions.items() if name == topic]
-        return sorted(found, key=lambda partition: partition.topic_partition.partition)
+        image = self._image.topics.get(topic)
+        numbers = () if image is None else sorted(image.partitions)
+        held = (self._partitions.get((topic, number)) for number in numbers)
+        return [partition for partition in held if partition is not None]
 
     def open_when_used(
         self, names: Iterable[TopicPartition], follow: Callable[[TopicPartition], None]
@@ -239,6 +241,5 @@ class Replicas:
 
     def update_config(self, topic: str | None = None) -> None:
         """Apply the current configuration to the logs of a topic, by default of all topics."""
-        for (name, _), partition in self._partitions.items():
-            if topic in (None, name):
-                partition.log.config = self._configs.log_config(name)
+        for partition in self._partitions.values() if topic is None else self.of_topic(topic):
+            partition.log.config = self._configs.log_config(partition.topic_partition.topic)

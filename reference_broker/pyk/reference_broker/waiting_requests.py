@@ -30,11 +30,11 @@ class WaitingRequests:
 
     def _check(self, names: list[TopicPartition]) -> None:
         for name in names:
-            try:
-                if name.topic in self._shards.kinds:
+            if name.topic in self._shards.kinds:
+                try:
                     self._shards.high_watermark_moved(name)
-                self.produces.check(name)
-                self.fetches.check(name)
-                self.share_fetches.check(name)
-            except Exception:  # affects neither other partitions nor the cause of this move
-                log.exception("Could not check the requests that wait for %s", name)
+                except Exception:  # affects neither other partitions nor the cause of this move
+                    log.exception("Could not check the requests that wait for %s", name)
+        self.produces.check(*names)
+        self.fetches.check(*names)
+        self.share_fetches.check(*names)

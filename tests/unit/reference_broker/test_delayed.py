@@ -51,6 +51,17 @@ def test_any_key_that_moves_completes_the_operations_that_are_ready() -> None:
     assert not operation.has_expired
 
 
+def test_an_operation_is_tried_once_for_all_of_its_keys_that_moved() -> None:
+    purgatory, _ = new_purgatory()
+    wide, other = Waiting(), Waiting(is_ready=True)
+    purgatory.watch(wide, range(1000), 5)
+    purgatory.watch(other, [7], 5)
+
+    assert purgatory.check(*range(1000)) == 1
+
+    assert (wide.tries, other.tries) == (1, 1)
+
+
 def test_at_the_deadline_the_response_has_the_available_records() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
@@ -107,6 +118,23 @@ def test_an_unexpected_error_of_one_ends_that_one_only(caplog) -> None:
     assert (broken.tries, broken.has_failed, ready.tries) == (1, True, 1)
     assert len(purgatory) == 0
     assert "A delayed fetch failed because of a bug" in caplog.text
+
+
+def test_an_error_of_a_response_affects_no_other_operation(caplog) -> None:
+    purgatory, _ = new_purgatory()
+
+    class CannotFail(Waiting):
+        def fail(self) -> None:
+            raise ValueError("another bug")
+
+    purgatory.watch(CannotFail(has_bug=True), ["a"], 5)
+    ready = Waiting(is_ready=True)
+    purgatory.watch(ready, ["b"], 5)
+
+    assert purgatory.check("a", "b") == 2
+
+    assert ready.tries == 1
+    assert "Could not answer a delayed fetch that failed" in caplog.text
 
 
 def test_an_unexpected_error_at_a_deadline_keeps_no_timer_from_running() -> None:

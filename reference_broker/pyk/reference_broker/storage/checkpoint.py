@@ -41,6 +41,8 @@ class OffsetCheckpoint:
         self._offsets = self._read()
         self._names_in_file = frozenset(self._offsets)
         self._names_being_written: frozenset[TopicPartition] = frozenset()
+        # Kept and not computed: a broker asks for every new log, and there may be many names.
+        self._forgotten: set[TopicPartition] = set()
         self._is_written = True
         self._is_writing = False
 
@@ -55,7 +57,7 @@ class OffsetCheckpoint:
     @property
     def may_name_forgotten(self) -> bool:
         """Whether the file may still have an entry that was forgotten."""
-        return not (self._names_in_file | self._names_being_written) <= self._offsets.keys()
+        return bool(self._forgotten)
 
     def begin_update(self, offsets: Mapping[TopicPartition, int]) -> PendingWrite | None:
         """Return what writes these too; None if the file has them, or is being written.
@@ -66,6 +68,7 @@ class OffsetCheckpoint:
             return None
         self._is_written &= self._offsets.items() >= offsets.items()
         self._offsets.update(offsets)
+        self._forgotten.difference_update(offsets)
         if self._is_written:
             return None
         lines = (
@@ -86,11 +89,14 @@ class OffsetCheckpoint:
             self._is_written = False
             self._names_in_file |= self._names_being_written
         self._names_being_written = frozenset()
+        self._forgotten &= self._names_in_file
 
     def forget(self, partition: TopicPartition) -> None:
         """Leave a partition out, from the next write on; ``may_name`` tells when that is done."""
         if self._offsets.pop(partition, None) is not None:
             self._is_written = False
+            if self.may_name(partition):
+                self._forgotten.add(partition)
 
     def _read(self) -> dict[TopicPartition, int]:
         offsets = {}

@@ -23,6 +23,7 @@ from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.logs import ORDERS
 
 PATH = "/data/checkpoint"
+OTHER = TopicPartition("other", 0)
 PROPERTIES = MetaProperties("2lCROka7SheF9jIcWaM2YQ", 3, "zP-irTnezNKYUnqzHbliPw")
 
 
@@ -76,6 +77,55 @@ def test_offset_checkpoint_is_written_only_when_something_moved(filesystem):
     update(checkpoint, {ORDERS: 5})
 
     assert not filesystem.exists(PATH)
+
+
+def test_offset_checkpoint_knows_what_it_forgot_until_a_write_has_left_it_out(filesystem):
+    checkpoint = OffsetCheckpoint(filesystem, PATH)
+    update(checkpoint, {ORDERS: 5, OTHER: 6})
+    assert not checkpoint.may_name_forgotten
+
+    checkpoint.forget(ORDERS)
+    write = checkpoint.begin_update({})
+    assert write is not None
+    checkpoint.forget(OTHER)
+    write.finish()
+    checkpoint.end_update(None)
+
+    assert checkpoint.may_name_forgotten
+    update(checkpoint, {})
+    assert not checkpoint.may_name_forgotten
+    assert read_if_exists(filesystem, PATH) == b"0\n0\n"
+
+
+def test_offset_checkpoint_names_what_it_forgot_after_a_write_that_failed(filesystem):
+    checkpoint = OffsetCheckpoint(filesystem, PATH)
+    checkpoint.begin_update({ORDERS: 5})
+    checkpoint.forget(ORDERS)
+
+    checkpoint.end_update(OSError())
+
+    assert checkpoint.may_name_forgotten
+    update(checkpoint, {ORDERS: 6})
+    assert not checkpoint.may_name_forgotten
+
+
+def test_offset_checkpoint_looks_at_no_other_names_for_a_new_one(filesystem):
+    looks = 0
+
+    class CountedName(TopicPartition):
+        def __hash__(self) -> int:
+            nonlocal looks
+            looks += 1
+            return super().__hash__()
+
+    checkpoint = OffsetCheckpoint(filesystem, PATH)
+    update(checkpoint, {CountedName("wide", number): number for number in range(1000)})
+    looks = 0
+
+    checkpoint.forget(CountedName("new", 0))
+
+    assert not checkpoint.may_name_forgotten
+    assert looks < 10
 
 
 @pytest.mark.parametrize(

@@ -116,18 +116,18 @@ class LogCompactor:
 
     def _begin_next(self, config: BrokerConfig) -> bool:
         """Begin a pass over the dirtiest log; return whether one is worth it."""
-        logs = list(self._logs)
+        logs = dict.fromkeys(self._logs)
         self._not_before = {each: at for each, at in self._not_before.items() if each in logs}
         worth = [
-            (cleanable.dirty_ratio, index, cleanable)
-            for index, each in enumerate(logs)
+            (cleanable.dirty_ratio, each, cleanable)
+            for each in logs
             if self._may_be_compacted(each)
             and (cleanable := self._cleanable(each, config)) is not None
         ]
         if not worth:
             return False
-        _, index, cleanable = max(worth, key=lambda entry: entry[0])
-        self._begin(logs[index], cleanable, config)
+        _, dirtiest, cleanable = max(worth, key=lambda entry: entry[0])
+        self._begin(dirtiest, cleanable, config)
         return True
 
     def _may_be_compacted(self, each: Log) -> bool:
