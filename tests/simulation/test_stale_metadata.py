@@ -102,9 +102,9 @@ def leave_out_topics_once(consumer: AsyncConsumer[Any, Any]) -> None:
     source: Any = consumer._core.client.metadata_keeper._source
     plain = source._ask
 
-    async def ask(node_id: int) -> Any:
+    async def ask(node_id: int, **more: Any) -> Any:
         source._ask = plain
-        return attrs.evolve(await plain(node_id), topics=())
+        return attrs.evolve(await plain(node_id, **more), topics=())
 
     source._ask = ask
 

@@ -140,9 +140,7 @@ class MetadataFollower:
                     has_deleted |= isinstance(change, TopicDeleted)
         if has_deleted:
             # Once for all of them: shards look through all that they have.
-            self._steps.carry_out(
-                "forgetting what belongs to deleted topics", self._forget_deleted
-            )
+            self._steps.carry_out("forgetting what belongs to deleted topics", self._forget_deleted)
 
     def _follow_change(self, change: Change) -> None:
         if isinstance(change, PartitionChanged):

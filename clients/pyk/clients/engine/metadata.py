@@ -201,7 +201,11 @@ class MetadataImage:
 
         ``tracked`` are the topics in use; others are forgotten unless the response names them.
         """
-        topics = {name: topic for name, topic in self.topics.items() if name in tracked}
+        untracked = self.topics.keys() - tracked
+        # Copied whole and then changed: an answer may be of one topic among thousands.
+        topics = dict(self.topics)
+        for name in untracked:
+            del topics[name]
         if answer.names_all_topics:
             topics = {name: _missing(topic) for name, topic in topics.items()}
         for topic in answer.topics:
@@ -214,8 +218,22 @@ class MetadataImage:
             controller_id=answer.controller_id,
             nodes=answer.nodes,
             topics=topics,
-            names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id},
+            names=self._names_after(topics, untracked.union(topic.name for topic in answer.topics)),
         )
+
+    def _names_after(
+        self, topics: Mapping[str, TopicMetadata], changed: Collection[str]
+    ) -> dict[UUID, str]:
+        """Return the name of each topic id, after some topics have changed."""
+        names = dict(self.names)
+        for topic_id in map(self.topic_id, changed):
+            if topic_id is not None:
+                names.pop(topic_id, None)
+        for name in changed:
+            topic = topics.get(name)
+            if topic is not None and topic.topic_id is not None:
+                names[topic.topic_id] = name
+        return names
 
     def with_leaders(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node] = ()

@@ -31,7 +31,7 @@ from pyk.clients.errors import (
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import because
-from pyk.protocol.errors import MalformedMessageError
+from pyk.protocol.errors import ErrorCode, MalformedMessageError
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +88,13 @@ class MetadataKeeper:
         self._refresh.request()
         self._wanted.set()
 
+    def request_missing(self) -> None:
+        """Ask soon for the topics that are needed and that nothing but an error is known of."""
+        self._refresh.request_missing()
+        self._wanted.set()
+
     def request_update_at_once(self) -> None:
-        """Ask without waiting for a backoff, because something unknown is needed."""
+        """Ask for these without waiting for a backoff, because something unknown is needed."""
         self._refresh.request_at_once()
         self._wanted.set()
 
@@ -144,7 +149,7 @@ class MetadataKeeper:
         :class:`AuthenticationError` if one side does not accept the other.
         """
         errors: list[KafkaError] = []
-        self._refresh.asked()
+        self._refresh.asked(self._shared.clock.now())
         try:
             async with asyncio.timeout(timeout):
                 self._accept(await self._source.ask_bootstrap_servers())
@@ -166,9 +171,9 @@ class MetadataKeeper:
         """Request metadata whenever it is due, for as long as the client lives."""
         while True:
             await self._until_due()
-            self._refresh.asked()
+            asks_for_all = self._refresh.asked(self._shared.clock.now())
             try:
-                self._accept(await self._ask_anybody())
+                self._accept(await self._ask_anybody(None if asks_for_all else self._missing()))
             except KafkaError as error:
                 self.last_error = error
                 if isinstance(error, AuthenticationError):
@@ -185,12 +190,24 @@ class MetadataKeeper:
                 async with asyncio.timeout(wait):
                     await self._wanted.wait()
 
-    async def _ask_anybody(self) -> MetadataUpdate:
-        """Ask the nodes of the cluster, or the bootstrap servers if none can be reached."""
+    def _missing(self) -> list[str]:
+        """Return the topics that are needed and that nothing but an error is known of."""
+        known = self.image.topics
+        return [
+            name
+            for name in self.interest.topics
+            if (topic := known.get(name)) is None or topic.error_code != ErrorCode.NONE
+        ]
+
+    async def _ask_anybody(self, missing: list[str] | None) -> MetadataUpdate:
+        """Ask the nodes of the cluster, or the bootstrap servers if none can be reached.
+
+        ``missing`` are the topics to ask for instead of all that are needed, if there are any.
+        """
         if self._must_rebootstrap():
             return await self._rebootstrapped()
         try:
-            return await self._source.ask_nodes()
+            return await self._source.ask_nodes(missing)
         except NoResponseError as error:
             all_are_gone = all(isinstance(one, NodeUnavailableError) for one in error.errors)
             if not (all_are_gone and self._may_rebootstrap):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from functools import partial
 
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
@@ -64,13 +65,17 @@ class MetadataSource:
         self._has_records_for = has_records_for
         self._has_partitions = has_partitions
 
-    async def ask_nodes(self) -> MetadataUpdate:
+    async def ask_nodes(self, missing: Collection[str] | None = None) -> MetadataUpdate:
         """Return what the first node that answers says; raise :class:`NoResponseError`.
 
-        Raises :class:`AuthenticationError` if a node refuses the client's credentials.
+        ``missing`` are topics to ask for instead of all that are needed, if there are any. Raises
+        :class:`AuthenticationError` if a node refuses the client's credentials.
         """
         return await first_response(
-            self._pool.candidates(), self._ask, HEAD_START, is_final=_refuses_credentials
+            self._pool.candidates(),
+            partial(self._ask, missing=missing),
+            HEAD_START,
+            is_final=_refuses_credentials,
         )
 
     async def ask_bootstrap_servers(self) -> MetadataUpdate:
@@ -97,19 +102,20 @@ class MetadataSource:
                 found.append(progress.silent(timeout))
         return found
 
-    async def _ask(self, node_id: int) -> MetadataUpdate:
+    async def _ask(self, node_id: int, missing: Collection[str] | None = None) -> MetadataUpdate:
         """Ask a node, and let it create the topics that do not exist and may be created.
 
         This takes a separate request, because its permission to create is for all of its topics: a
         deleted topic that is only remembered would come back (``auto.create.topics.enable``).
         """
-        topics = None if self._interest.wants_all else self._interest.topics
+        needed = None if self._interest.wants_all else self._interest.topics
+        topics = (missing or needed) if needed is not None else None
         answer = await self._answer(node_id, topics)
-        missing = {topic.name for topic in answer.topics if self._may_create(topic)}
-        if not missing:
+        to_create = {topic.name for topic in answer.topics if self._may_create(topic)}
+        if not to_create:
             return answer
-        created = await self._answer(node_id, missing, may_create=True)
-        others = [topic for topic in answer.topics if topic.name not in missing]
+        created = await self._answer(node_id, to_create, may_create=True)
+        others = [topic for topic in answer.topics if topic.name not in to_create]
         return slotted.evolve(answer, topics=(*others, *created.topics))
 
     def _may_create(self, topic: TopicMetadata) -> bool:

@@ -75,7 +75,7 @@ class TopicsInUse:
                 if error is not None:
                     if not error.retriable and keeper.answers > answers:
                         raise error
-                    keeper.request_update()
+                    keeper.request_missing()
                 try:
                     await keeper.updated(image.version, deadline)
                 except KafkaTimeoutError as timed_out:

@@ -30,6 +30,8 @@ class _Directory:
     """Names, and what they stand for."""
 
     entries: dict[str, Inode | _Directory] = slotted.field(factory=dict)
+    unsynced: list[_NameChange] = slotted.field(factory=list)
+    """The changes of its names since it was synced."""
 
     def set(self, name: str, entry: Inode | _Directory | None) -> None:
         if entry is None:
@@ -43,7 +45,7 @@ class _NameChange:
     """A change of names that is not synced in all of its directories."""
 
     before: list[tuple[_Directory, str, Inode | _Directory | None]]
-    unsynced: list[_Directory]
+    unsynced: set[_Directory]
 
     def undo(self) -> None:
         for directory, name, entry in reversed(self.before):
@@ -127,7 +129,8 @@ class MemoryFileSystem:
         self.crashes = 0
         self._root = _Directory()
         self._locks: set[str] = set()
-        self._name_changes: list[_NameChange] = []
+        self._name_changes: dict[_NameChange, None] = {}
+        """In their order."""
 
     def crash(self, *, loses_unflushed: bool, random: Random | None = None) -> None:
         """End the process that uses it, or with ``loses_unflushed`` cut the power.
@@ -151,7 +154,7 @@ class MemoryFileSystem:
         point.
         """
         kept = 0 if random is None else random.randint(0, len(self._name_changes))
-        return self._name_changes[kept:][::-1]
+        return list(self._name_changes)[kept:][::-1]
 
     def open(self, path: str, *, create: bool = False) -> File:
         directory, name = self._parent(path)
@@ -222,15 +225,19 @@ class MemoryFileSystem:
 
     def sync_directory(self, path: str) -> None:
         synced = self._directory(path)
-        for change in self._name_changes:
-            change.unsynced = [each for each in change.unsynced if each is not synced]
-        self._name_changes = [change for change in self._name_changes if change.unsynced]
+        changes, synced.unsynced = synced.unsynced, []
+        for change in changes:
+            change.unsynced.discard(synced)
+            if not change.unsynced:
+                self._name_changes.pop(change, None)
 
     def _change(self, *entries: tuple[_Directory, str, Inode | _Directory | None]) -> None:
         before = [(directory, name, directory.entries.get(name)) for directory, name, _ in entries]
+        change = _NameChange(before, {directory for directory, _, _ in entries})
         for directory, name, entry in entries:
             directory.set(name, entry)
-        self._name_changes.append(_NameChange(before, [directory for directory, _, _ in entries]))
+            directory.unsynced.append(change)
+        self._name_changes[change] = None
 
     def _find(self, path: str) -> Inode | _Directory | None:
         entry: Inode | _Directory | None = self._root

@@ -13,7 +13,7 @@ NO_CHANCE = 0.5  # neither longer nor shorter
 def fresh() -> MetadataRefresh:
     """Return a refresh that was answered at time 0 with news."""
     refresh = MetadataRefresh(max_age=300.0, backoff=Backoff(0.1, 1.0))
-    refresh.asked()
+    refresh.asked(0.0)
     refresh.answered(0.0, NO_CHANCE, has_news=True)
     return refresh
 
@@ -44,12 +44,47 @@ def test_a_topic_that_is_needed_is_asked_for_at_once() -> None:
     assert refresh.due_in(0.0) == 0.0
 
 
+def test_only_missing_topics_are_asked_for_while_nothing_else_seems_wrong() -> None:
+    refresh = fresh()
+
+    refresh.request_at_once()
+    assert not refresh.asked(1.0)
+    refresh.answered(1.0, NO_CHANCE, has_news=True)
+    refresh.request_missing()
+    assert not refresh.asked(2.0)
+    refresh.request_missing()
+    refresh.request()
+    assert refresh.asked(3.0)
+
+
+def test_all_topics_are_asked_for_when_their_metadata_are_old_however_many_new_ones_came() -> None:
+    refresh = fresh()
+    for second in range(299):
+        refresh.request_at_once()
+        assert not refresh.asked(second)
+        refresh.answered(second, NO_CHANCE, has_news=True)
+
+    assert refresh.due_in(299.0) == 1.0
+    refresh.request_at_once()
+    assert refresh.asked(300.0)
+
+
+def test_all_topics_are_asked_for_after_a_failure() -> None:
+    refresh = fresh()
+    refresh.request_at_once()
+    refresh.asked(1.0)
+
+    refresh.failed(1.0, NO_CHANCE)
+
+    assert refresh.asked(2.0)
+
+
 def test_answers_without_news_slow_the_questions_down() -> None:
     refresh = fresh()
     waits = []
     for _ in range(6):
         refresh.request()
-        refresh.asked()
+        refresh.asked(0.0)
         refresh.answered(0.0, NO_CHANCE, has_news=False)
         refresh.request()
         waits.append(refresh.due_in(0.0))
@@ -71,7 +106,7 @@ def test_failures_back_off_even_urgent_requests() -> None:
     refresh = fresh()
     waits = []
     for _ in range(6):
-        refresh.asked()
+        refresh.asked(0.0)
         refresh.failed(0.0, NO_CHANCE)
         refresh.request_at_once()
         waits.append(refresh.due_in(0.0))
@@ -92,7 +127,7 @@ def test_the_first_failure_of_a_row_is_remembered() -> None:
 def test_a_request_while_metadata_is_in_flight_is_for_the_next_one() -> None:
     refresh = fresh()
     refresh.request()
-    refresh.asked()
+    refresh.asked(0.0)
     refresh.request()
     refresh.answered(1.0, NO_CHANCE, has_news=True)
 

@@ -19,6 +19,7 @@ from pyk.runtime.filesystem import (
 )
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
+from support.counted_calls import counted_calls
 
 
 @pytest.fixture(params=["operating system", "memory", "faulty"])
@@ -300,6 +301,23 @@ def test_power_failure_loses_names_that_were_not_synced():
 
     assert filesystem.list_directory("/data") == ["gone", "kept"]
     assert read_if_exists(filesystem, "/data/kept") == b"old"
+
+
+def test_syncing_a_directory_looks_at_its_own_names_only():
+    filesystem = MemoryFileSystem()
+    for number in range(500):
+        filesystem.make_directory(f"/data/{number}")
+        write(filesystem, f"/data/{number}/a", b"x")
+
+    with counted_calls() as calls:
+        filesystem.sync_directory("/data/7")
+
+    assert calls.count < 50
+    filesystem.sync_directory("/data")
+    filesystem.sync_directory("/")
+    filesystem.crash(loses_unflushed=True)
+    assert filesystem.exists("/data/7/a")
+    assert not filesystem.exists("/data/8/a")
 
 
 def test_atomic_writes_survive_a_power_failure():

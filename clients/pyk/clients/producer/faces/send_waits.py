@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from operator import itemgetter
 
 from pyk.clients.arguments import checked_timeout
@@ -35,6 +35,7 @@ class SendWaits:
         self._accumulator = accumulator
         self._config = config
         self._start = start
+        self._adopted: Mapping[str, TopicMetadata] = {}
         # A record takes no longer than delivery_timeout_ms, the wait before it is taken included.
         limits = {name: getattr(config, name) for name in ("max_block_ms", "delivery_timeout_ms")}
         option, limit = min(limits.items(), key=itemgetter(1))
@@ -91,8 +92,10 @@ class SendWaits:
 
     def adopt(self, image: MetadataImage) -> None:
         """Apply new metadata to the topics with records, and forget those that are idle."""
+        before, self._adopted = self._adopted, image.topics
         for name in self._accumulator.topics.keys() & image.topics.keys():
-            self._adopt(image.topics[name])
+            if image.topics[name] is not before.get(name):
+                self._adopt(image.topics[name])
         now, max_idle_ms = self._client.clock.now(), self._config.metadata_max_idle_ms
         if self._accumulator.forget_idle(now - max_idle_ms / 1000):
             self._client.topics.use(RECORDS, self._accumulator.topics)
