@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncProducer, ProducerRecord, RetryPolicy, TopicPartition
+from pyk.clients import AsyncAdmin, AsyncProducer, ProducerRecord, RetryPolicy, TopicPartition
 from pyk.clients.errors import ProducerFencedError, RecordTooLargeError, StateError
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import make_consumer, network_of, produce, reference_cluster
@@ -150,6 +150,27 @@ async def test_results_are_written_while_a_handler_never_returns():
         assert await all_bills(cluster) == list(range(COUNT))
         assert second.handled == [b"9"]
         await second.wake()
+
+
+@virtual_time
+async def test_results_are_not_written_again_after_retention_has_deleted_what_was_not_finished():
+    async with cluster_with_orders() as cluster:
+        biller = Biller(cluster)
+        biller.stuck = {b"9"}  # of partition 0, at offset 3
+        biller.options["ordering"] = "none"
+        biller.start()
+        await eventually(lambda: len(biller.handled) == COUNT - 1)
+        await asyncio.sleep(1)
+        await biller.crash()
+        async with AsyncAdmin(cluster.bootstrap, **client_options(network_of(cluster))) as admin:
+            await admin.delete_records({PARTITIONS[0]: 6})
+
+        second = Biller(cluster).start()
+        await asyncio.sleep(30)
+        await second.wake()
+
+        assert second.handled == []
+        assert len(await values_of(cluster, "bills")) == COUNT - 1
 
 
 @pytest.mark.parametrize("limit", [16, 4096])

@@ -70,8 +70,9 @@ class Chaos:
         for (_, number), offset in committed.items():
             if offset is not None:
                 before = {(number, o) for o in range(offset.offset)}
-                noted = {(number, o) for o in decode_finished(offset.offset, offset.metadata)}
-                assert before | noted <= handled
+                noted = decode_finished(offset.offset, offset.metadata)
+                assert noted is not None
+                assert before | {(number, o) for o in noted} <= handled
 
     def check_order(self) -> None:
         first = dict.fromkeys(self.processors.handled)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.records.assignment import Assignment
-from pyk.clients.processing.gaps import NoteLimit, decode_finished, encode_finished
+from pyk.clients.processing.gaps import PREFIX, NoteLimit, decode_finished, encode_finished
 from pyk.clients.processing.jobs import Jobs
 from pyk.clients.processing.pauses import Pauses
 from pyk.clients.topic_partition import OffsetAndMetadata
+
+log = logging.getLogger(__name__)
 
 
 class FinishedOffsets:
@@ -35,11 +38,16 @@ class FinishedOffsets:
     def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
         """Return the first unfinished offset of a partition, and a note of what is finished
         after it; None if all is finished."""
+        assigned = self._pauses.assigned(assignment)
+        if assigned is None:
+            return None
         with self._lock:
             partition = self._jobs.of(assignment)
             offset, finished = (None, []) if partition is None else partition.restart()
         if offset is None:
             return None
+        # What is not before the position was truncated: other records will be there.
+        finished = [one for one in finished if one < assigned.buffer.position]
         return OffsetAndMetadata(offset, encode_finished(offset, finished, self.notes.max_bytes))
 
     def shorten_notes(self) -> bool:
@@ -54,4 +62,15 @@ class FinishedOffsets:
         committed = group.progress.begun_with(assigned)
         if committed is None:
             return frozenset()
-        return decode_finished(committed.offset, committed.metadata)
+        done = decode_finished(committed.offset, committed.metadata)
+        if done is not None:
+            return done
+        is_ours = committed.metadata.startswith(PREFIX)
+        log.log(
+            logging.WARNING if is_ours else logging.INFO,
+            "The metadata of the committed offset %d of %s %s: all records from there are handled",
+            committed.offset,
+            assigned.topic_partition,
+            "is damaged" if is_ours else "was not written by process()",
+        )
+        return frozenset()

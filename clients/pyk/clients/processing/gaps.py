@@ -79,21 +79,23 @@ class NoteLimit:
         return True
 
 
-def decode_finished(offset: int, note: str) -> frozenset[int]:
+def decode_finished(offset: int, note: str) -> frozenset[int] | None:
     """Return the finished offsets that the note of a commit of ``offset`` names.
 
-    Empty for a note that pyk did not write.
+    None for a note that is damaged, or that pyk did not write.
     """
-    if not note.startswith(PREFIX) or len(note) > MAX_BYTES:
+    if not note:
         return frozenset()
+    if not note.startswith(PREFIX) or len(note) > MAX_BYTES:
+        return None
     try:
         lengths = list(_numbers(base64.b64decode(note[len(PREFIX) :], validate=True)))
     except (binascii.Error, ValueError):
-        return frozenset()
-    if len(lengths) % 2 or sum(lengths[1::2]) > _MAX_FINISHED:
-        return frozenset()
+        return None
+    if not lengths or len(lengths) % 2 or sum(lengths[1::2]) > _MAX_FINISHED:
+        return None
     if offset + sum(lengths) > _MAX_OFFSET:
-        return frozenset()
+        return None
     ends = list(itertools.accumulate(lengths, initial=offset))
     runs = zip(ends[1::2], ends[2::2], strict=True)
     return frozenset(itertools.chain.from_iterable(range(first, end) for first, end in runs))

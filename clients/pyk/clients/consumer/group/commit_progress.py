@@ -77,9 +77,10 @@ class CommitProgress:
         return assigned.buffer.begun if committed is None else committed
 
     def begun_with(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
-        """Return the committed offset, and its note, if reading began there; otherwise None."""
+        """Return the committed offset, and its note, if reading began there, or at the first offset
+        after it that the log has; otherwise None."""
         committed = self._auto_commit.last_stored(assigned.topic_partition)
-        return committed if committed.offset == assigned.buffer.begun else None
+        return committed if committed.offset == assigned.noted_offset else None
 
     def stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
         """Record committed offsets, and the versions of the positions that they come from."""

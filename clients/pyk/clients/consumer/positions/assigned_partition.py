@@ -41,6 +41,8 @@ class AssignedPartition:
         """The end of the log, or the time, that RESET asks for."""
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
+        self.noted_offset = UNKNOWN
+        """The offset whose commit may tell by its note what is finished of this log, -1 if none."""
         self.seen_version = UNKNOWN
         """The version of the metadata with which the partition was last compared."""
         self.leader: int | None = None

@@ -8,6 +8,7 @@ from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
 cdef class Positions:
     cdef FetchWriter _writer
     cdef object _policy
+    cdef object _reset_name
     cdef object _backoff
     cdef object _chance
     cdef readonly object saved

@@ -76,6 +76,7 @@ class Positions:
     ) -> None:
         self._writer = writer
         self._policy = reset_policy(auto_offset_reset)
+        self._reset_name = auto_offset_reset
         self._backoff = backoff
         self._chance = chance
         self.saved = SavedPositions()
@@ -125,6 +126,7 @@ class Positions:
             self._begin_new_topic(assigned, buffer.position)
         else:
             self._writer.reassign(buffer, another)
+            assigned.noted_offset = UNKNOWN
 
     def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
         assigned.readable_end = UNKNOWN
@@ -174,8 +176,11 @@ class Positions:
         """Set the position from the offset that a RESET asked for."""
         if self._is_current(assigned, version, PositionState.RESET):
             assigned.succeeded(now)
+            noted_offset = assigned.noted_offset
             self._know(assigned, found.offset, found.epoch)
             assigned.leader_epoch = found.leader_epoch
+            # Otherwise it is a shorter log, or another one.
+            assigned.noted_offset = noted_offset if noted_offset <= found.offset else UNKNOWN
 
     def found_epoch_end(
         self,
@@ -223,11 +228,16 @@ class Positions:
 
     def out_of_range(self, assigned: AssignedPartition, now: float) -> None:
         """Reset the position, or fail, because the log does not have its offset."""
+        position = assigned.buffer.position
         log.warning(
-            "Offset %d of %s is not in its log", assigned.buffer.position, assigned.topic_partition
+            "Offset %d of %s is not in its log, auto_offset_reset=%r says where to read on",
+            position,
+            assigned.topic_partition,
+            self._reset_name,
         )
         assigned.succeeded(now)
-        position = assigned.buffer.position
+        if position != assigned.noted_offset:
+            assigned.noted_offset = UNKNOWN
         assigned.state = PositionState.RESET
         self._reset_by_policy(
             assigned, OffsetOutOfRangeError, "the log does not have this offset", position
@@ -274,6 +284,7 @@ class Positions:
 
     def _reset_to(self, assigned: AssignedPartition, end: ResetTarget) -> None:
         self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+        assigned.noted_offset = UNKNOWN
         assigned.state = PositionState.RESET
         assigned.end = end
         assigned.retry_at = 0.0
@@ -283,6 +294,7 @@ class Positions:
 
     def _know(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
         self._writer.set_position(assigned.buffer, offset, epoch)
+        assigned.noted_offset = offset
         assigned.state = PositionState.KNOWN
         assigned.fetched_epoch = epoch
         assigned.leader_epoch = UNKNOWN
@@ -329,6 +341,7 @@ class Positions:
         )
         if end_offset >= position or (end_offset >= 0 and self._policy is not None):
             self._know(assigned, min(position, end_offset), UNKNOWN)
+            assigned.noted_offset = UNKNOWN
             return
         if self._policy is not None:
             self._reset_to(assigned, self._policy)

@@ -1,0 +1,131 @@
+"""What the note of a commit says, and of which log: after retention, truncation, other tools."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncAdmin, OffsetAndMetadata, OffsetOutOfRangeError
+from pyk.clients.processing.gaps import encode_finished
+from pyk.runtime.virtual_time import eventually, virtual_time
+from support.consuming import P0, make_consumer, network_of, produce, reference_cluster
+from support.environments import client_options
+
+COUNT = 10
+NOTE = encode_finished(1, [5, 6, 7])
+DAMAGED = ["pyk1:", "pyk1:%", "pyk1:=", "pyk1:/w==", "pyk1:" + "/" * 4000, "pyk1:\N{SNOWMAN}"]
+FOREIGN = ["ts=1700000000", "spark", "\N{SNOWMAN}", "x" * 4096]
+
+
+@asynccontextmanager
+async def cluster_with(note: str, *, deleted: int = 0) -> AsyncIterator[Any]:
+    """Run a broker with ten orders, of which the first may be deleted; offset 1 is committed."""
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", COUNT)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([P0])
+            await consumer.commit({P0: OffsetAndMetadata(1, note)})
+        async with admin_of(cluster) as admin:
+            await admin.delete_records({P0: deleted})
+        yield cluster
+
+
+def admin_of(cluster: Any) -> AsyncAdmin:
+    return AsyncAdmin(cluster.bootstrap, **client_options(network_of(cluster)))
+
+
+async def handled(cluster: Any, **options: Any) -> list[int]:
+    """Return the offsets that are handled within some seconds."""
+    found: list[int] = []
+
+    async def handle(record: Any) -> None:
+        found.append(record.offset)
+
+    async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
+        task = asyncio.create_task(consumer.process(handle))
+        await asyncio.sleep(5)
+        await produce(cluster, "orders", 1)
+        await asyncio.sleep(5)
+        consumer.wakeup()
+        await task
+    return found
+
+
+@pytest.mark.parametrize(
+    ("deleted", "reset", "expected"),
+    [
+        (0, "earliest", [1, 2, 3, 4, 8, 9, 10]),
+        (4, "earliest", [4, 8, 9, 10]),
+        (6, "earliest", [8, 9, 10]),
+        (10, "earliest", [10]),
+        (4, "latest", [10]),
+    ],
+)
+@virtual_time
+async def test_what_is_finished_stays_so_where_retention_deletes_past_the_committed_offset(
+    caplog, deleted, reset, expected
+):
+    async with cluster_with(NOTE, deleted=deleted) as cluster:
+        assert await handled(cluster, auto_offset_reset=reset) == expected
+
+    lines = "\n".join(record.getMessage() for record in caplog.records)
+    reason = f"Offset 1 of orders-0 is not in its log, auto_offset_reset={reset!r} says where"
+    assert (reason in lines) is (deleted > 0)
+
+
+@virtual_time
+async def test_the_call_raises_if_nothing_says_where_to_read_on():
+    async with cluster_with(NOTE, deleted=4) as cluster:
+        with pytest.raises(OffsetOutOfRangeError, match="auto_offset_reset='none'"):
+            await handled(cluster, auto_offset_reset="none")
+
+
+@pytest.mark.parametrize("note", DAMAGED + FOREIGN, ids=lambda note: note[:12])
+@virtual_time
+async def test_a_note_that_cannot_be_read_is_told_and_its_records_are_handled(caplog, note):
+    caplog.set_level(logging.INFO)
+    async with cluster_with(note) as cluster:
+        assert await handled(cluster) == list(range(1, COUNT + 1))
+
+    [line] = [r for r in caplog.records if "metadata of the committed offset" in r.getMessage()]
+    assert "orders-0" in line.getMessage()
+    assert (line.levelname == "WARNING") is (note in DAMAGED)
+
+
+@pytest.mark.parametrize("count", [COUNT])
+@virtual_time
+async def test_the_records_of_a_topic_that_was_recreated_are_not_taken_for_finished_ones(count):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", count, key=lambda n: None if 0 < n < COUNT else b"waits")
+        found: list[int] = []
+        is_stuck = True
+
+        async def handle(record: Any) -> None:
+            if is_stuck and record.key is not None:
+                await asyncio.sleep(1e9)
+            found.append(record.offset)
+
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+        async with consumer, admin_of(cluster) as admin:
+            task = asyncio.create_task(consumer.process(handle, ordering="key", concurrency=16))
+            await eventually(lambda: len(found) == COUNT - 1)
+            await asyncio.sleep(10)  # offset 0 is committed, with a note of the others
+            assert bool(consumer.paused()) is (count > COUNT)
+            is_stuck = False
+            found.clear()
+            await admin.delete_topics(["orders"])
+            await asyncio.sleep(1)
+            await cluster.create_topic("orders", partitions=1)
+            await produce(cluster, "orders", COUNT)
+            await asyncio.sleep(400)
+            task.cancel()
+            await asyncio.wait({task})
+
+        assert sorted(found) == list(range(COUNT))
