@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -124,7 +125,10 @@ def test_a_partition_has_one_owner_until_it_is_given_up(groups: ConsumerGroups) 
     assert groups.group.state.value == "Stable"
 
 
-def test_a_member_that_gives_up_nothing_in_time_is_removed(groups: ConsumerGroups) -> None:
+def test_a_member_that_gives_up_nothing_in_time_is_removed(
+    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     groups.join_as("a", "orders", rebalance_s=30)
     groups.join_as("b", "orders")
     groups.beat("a", 2)
@@ -136,6 +140,8 @@ def test_a_member_that_gives_up_nothing_in_time_is_removed(groups: ConsumerGroup
     groups.advance(1)
 
     assert list(groups.group.members) == ["b"]
+    reason = "it has not given up its partitions in time"
+    assert any(text.endswith(f"is removed: {reason}") for text in caplog.messages)
     assert groups.told(groups.beat("b", 3)) == {"orders": [0, 1, 2, 3]}
 
 
@@ -280,6 +286,24 @@ def test_a_restart_of_the_coordinator_changes_nothing_for_members(groups: Consum
     assert groups.group.members == {}
 
 
+def test_a_restart_of_the_coordinator_begins_the_time_to_give_up_partitions_again(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", "orders", rebalance_s=30)
+    groups.join_as("b", "orders")
+    groups.beat("a", 2)
+    groups.advance(20)
+    groups.restart()
+    groups.advance(29)
+    for member_id, epoch in (("a", 2), ("b", 3)):
+        groups.beat(member_id, epoch)
+    assert list(groups.group.members) == ["a", "b"]
+
+    groups.advance(1)
+
+    assert list(groups.group.members) == ["b"]
+
+
 def test_a_coordinator_that_cannot_write_changes_nothing(groups: ConsumerGroups) -> None:
     groups.join_as("a", "orders")
     groups.log.fails_with = ErrorCode.NOT_ENOUGH_REPLICAS
@@ -377,6 +401,25 @@ def test_a_pattern_stands_for_the_topics_that_match_as_a_whole(groups: ConsumerG
     joined = groups.join_as("a", subscribed_topic_regex="orders.*")
 
     assert groups.told(joined) == {"orders": [0, 1, 2, 3], "orders.eu": [0]}
+
+
+def test_another_pattern_for_the_same_topics_begins_an_epoch(groups: ConsumerGroups) -> None:
+    groups.join_as("a", subscribed_topic_regex="ord.*")
+    before = groups.group.epoch
+
+    groups.beat("a", 2, {"orders": [0, 1, 2, 3]}, subscribed_topic_regex="orders?")
+
+    assert groups.group.epoch == before + 1
+
+
+def test_another_pattern_takes_away_at_once_what_it_does_not_match() -> None:
+    groups = ConsumerGroups(assignment_interval_ms=60_000)
+    groups.create("orders", 1)
+    groups.join_as("a", subscribed_topic_regex="ord.*")
+
+    told = groups.beat("a", 2, {"orders": [0]}, subscribed_topic_regex="pay.*")
+
+    assert groups.told(told) == {}
 
 
 def test_an_invalid_pattern_is_refused(groups: ConsumerGroups) -> None:

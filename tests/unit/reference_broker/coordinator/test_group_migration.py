@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -237,7 +238,10 @@ def test_a_classic_member_has_the_session_timeout_that_it_asked_for(
     assert list(groups.group.members) == ["x"]
 
 
-def test_a_classic_member_that_does_not_rejoin_in_time_is_removed(groups: ConsumerGroups) -> None:
+def test_a_classic_member_that_does_not_rejoin_in_time_is_removed(
+    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     generation, (a,) = stable(groups, 1)
     groups.join_as("x", "orders")
     for _ in range(12):
@@ -247,9 +251,13 @@ def test_a_classic_member_that_does_not_rejoin_in_time_is_removed(groups: Consum
 
     assert groups.heartbeat(a, generation) is E.UNKNOWN_MEMBER_ID
     assert list(groups.group.members) == ["x"]
+    assert any(text.endswith("it has not joined again in time") for text in caplog.messages)
 
 
-def test_a_classic_member_that_does_not_sync_in_time_is_removed(groups: ConsumerGroups) -> None:
+def test_a_classic_member_that_does_not_sync_in_time_is_removed(
+    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     groups.join_as("x", "orders")
     a, joined = groups.join_dynamic()
     for _ in range(12):
@@ -259,6 +267,51 @@ def test_a_classic_member_that_does_not_sync_in_time_is_removed(groups: Consumer
         groups.advance(5)
 
     assert list(groups.group.members) == ["x"]
+    assert any(text.endswith("it has not sent SyncGroup in time") for text in caplog.messages)
+
+
+def test_a_classic_member_that_has_joined_again_in_time_stays(groups: ConsumerGroups) -> None:
+    generation, (a,) = stable(groups, 1)
+    groups.join_as("x", "orders")
+    assert groups.heartbeat(a, generation) is E.REBALANCE_IN_PROGRESS
+    groups.advance(5)
+    generation = rejoin(groups, a, [0, 1, 2, 3])
+    generation = rejoin(groups, a, groups.assigned(a)["orders"])
+
+    for _ in range(14):
+        groups.heartbeat(a, generation)
+        groups.beat("x", groups.group.members["x"].epoch, groups.assigned("x"))
+        groups.advance(5)
+
+    assert sorted(groups.group.members) == sorted([a, "x"])
+
+
+def test_the_session_of_a_classic_member_begins_when_it_joins(groups: ConsumerGroups) -> None:
+    groups.join_as("x", "orders")
+    a, _ = groups.join_dynamic(session_s=20)
+    groups.advance(19)
+    assert a in groups.group.members
+
+    groups.advance(1)  # long before it would have to sync
+
+    assert list(groups.group.members) == ["x"]
+
+
+def test_the_session_of_a_classic_member_begins_again_when_it_syncs(
+    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    groups.join_as("x", "orders")
+    a, joined = groups.join_dynamic(session_s=20)
+    groups.advance(15)
+    groups.sync(a, joined.response.generation_id)
+    groups.advance(19)
+    assert a in groups.group.members
+
+    groups.advance(1)
+
+    assert list(groups.group.members) == ["x"]
+    assert caplog.messages[-2].endswith("is removed: its session has ended")
 
 
 def test_a_classic_member_has_no_deadline_for_giving_up_but_that_of_joining(

@@ -276,7 +276,12 @@ def test_a_member_without_topics_and_partitions_makes_its_epoch_the_one_before()
 
 @pytest.mark.parametrize("owned", [None, {A: [0]}])
 def test_a_member_in_an_unknown_state_has_to_give_up_everything(owned: Numbers | None) -> None:
-    with pytest.raises(ApiError, match="unknown state") as raised:
+    message = (
+        "The consumer group member is in a unknown state. The member must abandon all its "
+        "partitions and rejoin."
+    )
+
+    with pytest.raises(ApiError, match=message) as raised:
         step(member(MemberState(9), assigned={A: {0: 3}}), owned=owned, target={A: [0]})
 
     assert raised.value.code is ErrorCode.FENCED_MEMBER_EPOCH

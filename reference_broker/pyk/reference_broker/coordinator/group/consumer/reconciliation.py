@@ -36,7 +36,7 @@ class Reconciliation:
     """What the member has reported to have, None if it has not reported."""
     is_free: Callable[[UUID, int], bool]
     """Whether no other member has a partition."""
-    has_new_subscription: bool = False
+    has_new_subscription: bool
 
     def step(self, member: ConsumerMember) -> ConsumerMember:
         """Return the member after its next step, the same one if it has to wait."""

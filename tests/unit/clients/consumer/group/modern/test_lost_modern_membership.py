@@ -166,6 +166,8 @@ def test_a_refusal_is_raised_in_the_words_of_the_coordinator_and_may_be_tried_ag
     assert "because of this" in str(error)
 
     member.membership.retry(member.now)
+    assert member.membership.error is None
+    assert isinstance(member.next(), Wait)
     member.now += 10.0
     assert member.expect_heartbeat().member_epoch == 0
 

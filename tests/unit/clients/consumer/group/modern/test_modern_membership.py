@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.group.actions import Assign, Leave, Lose, Revoke, Wait
+from pyk.clients.consumer.group.actions import (
+    Assign,
+    ForgetCoordinator,
+    Leave,
+    Lose,
+    Revoke,
+    Send,
+    Wait,
+)
 from pyk.clients.consumer.group.membership import MetadataNeeds
-from pyk.clients.consumer.group.modern.membership import MemberState
+from pyk.clients.consumer.group.modern.heartbeats import MemberOptions
+from pyk.clients.consumer.group.modern.membership import MemberState, ModernMembership
+from pyk.clients.errors import NodeDisconnectedError
 from pyk.clients.offsets import Identity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_heartbeat import (
+    Assignment,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
@@ -357,3 +368,102 @@ def test_an_answer_that_comes_after_leaving_is_ignored() -> None:
 
     assert isinstance(member.next(), Wait)
     assert member.membership.leave("closed") is None
+
+
+def test_a_member_that_has_left_does_nothing_more_of_what_was_due() -> None:
+    member = ModernMember().stable(0)
+    member.now += INTERVAL
+    member.expect_heartbeat()
+    member.refuse(ErrorCode.FENCED_MEMBER_EPOCH)
+
+    member.membership.leave("unsubscribed")
+
+    assert isinstance(member.next(), Wait)
+
+
+def test_a_member_that_has_failed_and_left_has_no_error() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.refuse(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    assert member.membership.error is not None
+
+    member.membership.leave("unsubscribed")
+
+    assert member.membership.error is None
+
+
+def test_failures_from_before_a_member_left_delay_nothing() -> None:
+    member = ModernMember()
+    for _ in range(3):
+        member.now += 10
+        member.expect_heartbeat()
+        member.fail(NodeDisconnectedError("gone"))
+        member.expect(ForgetCoordinator)
+    member.membership.leave("unsubscribed")
+    member.membership.subscribe(frozenset({"a"}), member.now)
+
+    member.expect_heartbeat()
+    member.fail(NodeDisconnectedError("gone"))
+
+    member.expect(ForgetCoordinator)
+    assert member.expect_heartbeat().member_epoch == 0
+
+
+def test_a_member_cannot_ask_for_a_rebalance() -> None:
+    member = ModernMember().stable(0)
+
+    assert member.membership.rejoin("the application wants it") is False
+    assert isinstance(member.next(), Wait)
+
+
+def test_an_application_that_polls_changes_nothing_for_a_member() -> None:
+    member = ModernMember().stable(0)
+
+    member.membership.application_polled(member.now)
+
+    assert member.state is MemberState.STABLE
+    assert isinstance(member.next(), Wait)
+
+
+# -- subscribing -----------------------------------------------------------------------------------
+
+
+def test_a_new_subscription_of_a_member_is_told_in_its_epoch() -> None:
+    member = ModernMember().stable(0)
+
+    member.membership.subscribe(frozenset({"b"}), member.now)
+
+    assert member.state is MemberState.STABLE
+    request = member.expect_heartbeat()
+    assert (request.member_epoch, request.subscribed_topic_names) == (member.epoch, ["b"])
+
+
+def test_an_application_is_absent_only_since_it_has_subscribed() -> None:
+    membership = ModernMembership(
+        MemberOptions(group_id="g", member_id="me", max_poll_interval=10.0), lambda: 0.5, 0.0
+    )
+    assert not membership.standing.is_member
+
+    membership.subscribe(frozenset({"a"}), 100.0)
+
+    assert membership.standing.is_member
+    assert not membership.is_absent(109.0)
+    assert membership.is_absent(110.0)
+
+
+def test_a_member_without_metadata_waits_for_the_names_of_its_topics() -> None:
+    membership = ModernMembership(MemberOptions(group_id="g", member_id="me"), lambda: 0.5, 0.0)
+    membership.subscribe(frozenset({"a"}), 0.0)
+    sent = membership.next_action(0.0)
+    assert isinstance(sent, Send)
+    target = Assignment(topic_partitions=[TopicPartitions(topic_id=TOPIC_ID, partitions=[0])])
+    membership.answered(
+        sent,
+        ConsumerGroupHeartbeatResponse(
+            member_epoch=1, heartbeat_interval_ms=5_000, assignment=target
+        ),
+        0.0,
+    )
+
+    assert isinstance(membership.next_action(0.0), Wait)
+    assert membership.needs == MetadataNeeds(is_incomplete=True)
