@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from support import apache_kafka
-from support.apache_kafka import ApacheKafka
 from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
-from support.new_brokers import NewBroker, NewReferenceBroker
+from support.new_brokers import KINDS, NewBroker, new_broker_of
 
 _numbers = itertools.count()
 
@@ -57,16 +56,11 @@ def kafka(
         yield real
 
 
-@pytest.fixture(params=["reference", pytest.param("apache", marks=pytest.mark.conformance)])
+@pytest.fixture(params=KINDS)
 def new_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewBroker]:
-    if request.param == "reference":
-        with NewReferenceBroker(tmp_path) as reference:
-            yield reference
-        return
-    if why := apache_kafka.missing():
-        pytest.skip(why)
-    with ApacheKafka() as real:
-        yield real
+    """A broker of its own for one test."""
+    with new_broker_of(request.param, tmp_path) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.controller.records import MetadataRecord
 from pyk.reference_broker.controller.snapshot_format import SnapshotId
@@ -18,7 +19,7 @@ from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import run_virtual
 from support.apache_kafka import ApacheKafka
 from support.kafka_tools import dump_log_segments, run_tool
-from support.nodes import DATA, running
+from support.nodes import DATA, now, running
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
 
@@ -31,6 +32,9 @@ def test_apache_kafka_prints_the_records_of_our_snapshot(tmp_path: Path) -> None
 
     async def scenario() -> None:
         async with running(memory, **OFTEN) as node:
+            upgrade = FeatureUpdateKey(feature="kraft.version", max_version_level=1)
+            request = UpdateFeaturesRequest(feature_updates=[upgrade])
+            assert now(node.broker.services.controller.send(request)).error_code == 0
             for number in range(5):
                 await node.create(f"topic-{number}", 3, flush_messages="1")
 
@@ -44,6 +48,8 @@ def test_apache_kafka_prints_the_records_of_our_snapshot(tmp_path: Path) -> None
 
     assert re.search(r"SnapshotHeader .*lastContainedLogTimestamp", printed)
     assert "SnapshotFooter" in printed
+    assert 'KRaftVersion {"version":0,"kRaftVersion":1}' in printed
+    assert 'KRaftVoters {"version":0,"voters":[{"voterId":0' in printed
     assert "isvalid: false" not in printed
     assert "TOPIC_RECORD" in printed
     assert "PARTITION_RECORD" in printed

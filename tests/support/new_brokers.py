@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
+from pyk.protocol.messages.metadata_records import FeatureLevelRecord
 from pyk.reference_broker import Cluster
+from pyk.reference_broker.bootstrap_file import BOOTSTRAP_FILE
+from pyk.reference_broker.controller.snapshot_format import encode_snapshot
+from support import apache_kafka
+from support.apache_kafka import ApacheKafka
+
+KINDS = ["reference", pytest.param("apache", marks=pytest.mark.conformance)]
 
 
 class NewBroker(Protocol):
@@ -20,9 +31,18 @@ class NewBroker(Protocol):
 class NewReferenceBroker:
     """pyk's own broker, on disk."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, levels: Mapping[str, int]) -> None:
+        self._folder = folder / "node0"
+        if levels:
+            self._format(levels)
         self._cluster = Cluster(data_dir=folder)
+
+    def _format(self, levels: Mapping[str, int]) -> None:
+        records = [
+            FeatureLevelRecord(name=name, feature_level=each) for name, each in levels.items()
+        ]
+        self._folder.mkdir()
+        (self._folder / BOOTSTRAP_FILE).write_bytes(encode_snapshot(records, 0, 0, 0))
 
     def __enter__(self) -> NewReferenceBroker:
         self._cluster.__enter__()
@@ -33,6 +53,28 @@ class NewReferenceBroker:
         self._cluster.__exit__(None, None, None)
 
     def data_folder(self) -> Path:
-        (folder,) = {file.parent.parent for file in self._folder.rglob("00000000000000000000.log")
-                     if file.parent.name == "__cluster_metadata-0"}  # fmt: skip
-        return folder
+        return self._folder
+
+
+@contextmanager
+def new_broker_of(
+    kind: str, folder: Path, release: str | None = None, levels: Mapping[str, int] | None = None
+) -> Iterator[NewBroker]:
+    """Start a broker of one of :data:`KINDS`.
+
+    ``release`` is the one whose features it is formatted for, by default its own; ``levels`` are
+    these features.
+    """
+    if kind == "reference":
+        with NewReferenceBroker(folder, levels or {}) as reference:
+            yield reference
+        return
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    kafka = ApacheKafka()
+    try:
+        kafka.format(*(() if release is None else ("--release-version", release)))
+        kafka.start()
+        yield kafka
+    finally:
+        kafka.__exit__()
