@@ -244,6 +244,8 @@ def test_a_directory_that_breaks_takes_its_partitions_offline(broker: Broker, ad
 
     check_offline(broker, admin, lost)
     elsewhere = another_path(broker, path, "ab")
+    with pytest.raises(KafkaStorageError):  # and at once
+        admin.alter_replica_log_dirs({replica(kept): other})
     assert move_code(broker, other, "orders", kept) == STORAGE_ERROR
     assert move_code(broker, elsewhere, "orders", kept) == STORAGE_ERROR
     assert move_code(broker, elsewhere, "orders", next(iter(lost))) == STORAGE_ERROR

@@ -20,7 +20,7 @@ from pyk.clients.admin.replica_places import (
     ReplicaLogDir,
     TopicPartitionReplica,
 )
-from pyk.clients.admin.routes import ToController, ToNodes
+from pyk.clients.admin.routes import ToController, ToDirectories, ToNodes
 from pyk.clients.errors import KafkaError, SeveralErrors
 from pyk.clients.topic_partition import TopicPartition
 
@@ -147,8 +147,8 @@ class ReplicaCalls:
     def _to(self, node_ids: Mapping[Any, int | None]) -> ToNodes:
         return ToNodes(self._calls.client, node_ids)
 
-    def _to_brokers_of(self, replicas: Iterable[TopicPartitionReplica]) -> ToNodes:
-        return self._to({one: one.broker_id for one in replicas})
+    def _to_brokers_of(self, replicas: Iterable[TopicPartitionReplica]) -> ToDirectories:
+        return ToDirectories(self._calls.client, {one: one.broker_id for one in replicas})
 
 
 def checked_replica(given: Any) -> TopicPartitionReplica:

@@ -12,6 +12,7 @@ from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import (
     KafkaError,
+    KafkaStorageError,
     KafkaTimeoutError,
     LeaderNotAvailableError,
     ThrottlingQuotaExceededError,
@@ -110,6 +111,14 @@ class ToNodes(ToAnyNode):
             node_id = self._node_ids[item]
             placement.put(item, any_node if node_id is None else node_id)
         return placement
+
+
+class ToDirectories(ToNodes):
+    """To the node that each item names, about its log directories."""
+
+    def may_pass(self, error: KafkaError) -> bool:
+        # A directory that has failed stays offline until its broker is restarted.
+        return super().may_pass(error) and not isinstance(error, KafkaStorageError)
 
 
 class ToCoordinators(ToAnyNode):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOCK_FILE = ".lock"
+TIERED_STORAGE_CACHE = "remote-log-index-cache"
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
 FUTURE_SUFFIX = "-future"
@@ -125,10 +126,13 @@ class DataDirectory:
         _warn_of_stray(self.rename(partition, unique_id, STRAY_SUFFIX))
 
     def name_strays(self) -> None:
-        """Log the paths of the logs that were set aside and are still here."""
+        """Log the paths of the logs that were set aside, and of directories that are no logs."""
         for name in self.filesystem.list_directory(self.path):
+            path = f"{self.path}/{name}"
             if name.endswith(STRAY_SUFFIX):
-                _warn_of_stray(f"{self.path}/{name}")
+                _warn_of_stray(path)
+            elif _is_foreign(name) and self.filesystem.is_directory(path):
+                log.warning("%s is no log and is not used; Apache Kafka would not start", path)
 
     def remove_deleted(self) -> None:
         """Remove the logs whose deletion a stop interrupted."""
@@ -150,6 +154,12 @@ def unusable(path: str, error: OSError) -> StorageError:
     is_locked = isinstance(error, DirectoryLockedError)
     kind = StorageError if is_locked else FailedDirectoryError
     return kind(f"cannot use data directory {path}: {error}")
+
+
+def _is_foreign(name: str) -> bool:
+    """Return whether a directory has neither the name of a log nor one that brokers give."""
+    has_known_name = name.endswith((DELETE_SUFFIX, FUTURE_SUFFIX)) or name == TIERED_STORAGE_CACHE
+    return not has_known_name and _LOG_DIRECTORY.fullmatch(name) is None
 
 
 def _warn_of_stray(path: str) -> None:

@@ -24,6 +24,7 @@ from pyk.reference_broker.storage.future_logs import FutureLogs
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.log_names import LogNames
+from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
 from pyk.runtime.filesystem.open_files import OpenFiles
 
@@ -378,6 +379,11 @@ class LogDirectory:
         watched.when_failed = listener
         if watched.failure is not None:
             listener(watched.failure)
+
+    def look(self) -> None:
+        """Look whether the directory is still there, although nobody uses it."""
+        with contextlib.suppress(OSError):
+            self.data_directory.filesystem.size(f"{self.path}/{META_PROPERTIES_FILE}")
 
     def fail(self, error: StorageError) -> None:
         """Put all logs out of use: the disk has failed. Nothing is written any more."""

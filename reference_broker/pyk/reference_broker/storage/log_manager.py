@@ -263,6 +263,8 @@ class LogManager:
         """Perform a task for all logs. A failure is logged; the next time it is tried again."""
         for directory in tuple(self._directories):
             directory.tasks.perform(task)
+            if task is Task.CHECKPOINT_HIGH_WATERMARKS:
+                directory.look()  # Kafka writes this file also if nothing has changed
 
     def when_failed(self, listener: Callable[[LogDirectory, OSError], object]) -> None:
         """Call ``listener`` when a directory fails, in any thread; then ``take_offline`` it.

@@ -130,6 +130,20 @@ def test_a_log_in_two_directories_is_refused_with_what_to_do(filesystem):
     open_logs(filesystem, B)
 
 
+def test_a_foreign_directory_is_named_and_left_alone(filesystem, caplog):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    filesystem.make_directory("/b/lost+found")
+    filesystem.open("/b/notes", create=True)
+
+    logs.set_strays_aside(lambda *_: True)
+
+    assert [each.message for each in caplog.records] == [
+        "/b/lost+found is no log and is not used; Apache Kafka would not start"
+    ]
+    assert filesystem.is_directory("/b/lost+found")
+
+
 def test_a_directory_named_twice_is_refused(filesystem):
     with pytest.raises(StorageError, match="named twice"):
         open_logs(filesystem, A, B, A)
@@ -256,6 +270,18 @@ def test_a_directory_that_somebody_has_removed_is_offline(filesystem):
         assert log is not None
         with contextlib.suppress(StorageError):
             append(log, b"0")
+
+    assert lost == [TopicPartition("orders", 1)]
+
+
+def test_a_directory_that_nobody_uses_is_missed_with_the_next_checkpoint(filesystem):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    logs.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    lost = fail_at_run(logs)
+    filesystem.remove_tree(B)
+
+    logs.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
 
     assert lost == [TopicPartition("orders", 1)]
 
