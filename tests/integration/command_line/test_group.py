@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,10 @@ import pytest
 
 from pyk.clients import Admin, Consumer, Producer, ShareConsumer
 from pyk.reference_broker import Cluster
+from support.broker_requests import coordinator_of
 from support.pyk_command import Ran, run, run_on_terminal, start
+from support.raw_client import RawClient
+from support.raw_streams_groups import StreamsCoordinator
 from support.real_time import IN_TIME, eventually
 
 
@@ -201,6 +205,39 @@ def test_a_share_group_forgets_whole_topics(cluster: Cluster) -> None:
         "error: 'new' is a share group, which forgets whole topics: "
         "name orders without partitions\n",
     )
+
+
+def test_a_streams_group_is_described_reset_and_deleted(cluster: Cluster) -> None:
+    streams_member(cluster)
+    (form,) = group(cluster, "describe", "new", "--json").json
+    (shown,) = form["members"]
+    assert (form["type"], form["state"], form["topologyEpoch"]) == ("streams", "Stable", 0)
+    assert (shown["processId"], shown["activeTasks"]) == ("process-of-a", ["0_0"])
+    assert "0_0" in group(cluster, "describe", "new").out
+    assert "stop them first" in group(cluster, "reset", "new", "--to", "0", "-t", "orders").err
+    assert group(cluster, "delete", "new").err.endswith("; stop its members first\n")
+
+    streams_member(cluster, leaves=True)
+    assert group(cluster, "reset", "new", "--to", "3", "-t", "orders").code == 0
+    assert group(cluster, "lag", "new").out == "orders\t0\t3\t10\t7\n"
+    assert group(cluster, "delete", "new", "--offsets-of", "orders") == Ran(0, "")
+    assert group(cluster, "delete", "new") == Ran(0, "")
+
+
+def streams_member(cluster: Cluster, *, leaves: bool = False) -> None:
+    """Be a member of a streams group ``new``, or leave it."""
+
+    async def ask() -> None:
+        async with RawClient(cluster.bootstrap) as client:
+            await coordinator_of(client, "new")
+            streams = StreamsCoordinator(client, "new", "orders", "billing-store")
+            topology = streams.topology(state_changelog_topics=[])
+            answer = await (
+                streams.beat("a", -1) if leaves else streams.join("a", topology=topology)
+            )
+            assert not answer.error_code, answer
+
+    asyncio.run(ask())
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from pyk.clients import (
     PartitionLag,
     ShareGroupDescription,
     ShareMemberDescription,
+    StreamsGroupDescription,
     TopicPartition,
 )
 from pyk.command_line.arguments import confirm
@@ -43,9 +44,15 @@ from pyk.command_line.work.share_groups import (
     found_share_group,
     print_share_lags,
 )
+from pyk.command_line.work.streams_groups import (
+    STREAMS,
+    STREAMS_MEMBERS,
+    found_streams_group,
+    streams_member_row,
+)
 from pyk.command_line.work.topics import named_partitions
 
-Described = ConsumerGroupDescription | ShareGroupDescription
+Described = ConsumerGroupDescription | ShareGroupDescription | StreamsGroupDescription
 
 GROUPS = (
     Column("group", style="bold"),
@@ -102,19 +109,27 @@ def describe(group_ids: Sequence[str]) -> None:
     with admin() as client:
         described = [_described(client, group_id) for group_id in group_ids]
     for one in described:
-        members = [_member_row(member) for member in one.members]
+        columns, members = _members(one)
         if wants_json():
             print_json({**_facts(one), "members": members})
             continue
         print_facts(_facts(one))
         if members:
-            print_rows(MEMBERS, members)
+            print_rows(columns, members)
+
+
+def _members(group: Described) -> tuple[Sequence[Column], list[Row]]:
+    if isinstance(group, StreamsGroupDescription):
+        return STREAMS_MEMBERS, list(map(streams_member_row, group.members))
+    return MEMBERS, [_member_row(member) for member in group.members]
 
 
 def _facts(group: Described) -> Row:
     facts: dict[str, object] = {"group": group.group_id, "state": group.state}
     if isinstance(group, ShareGroupDescription):
         facts |= {"type": SHARE}
+    elif isinstance(group, StreamsGroupDescription):
+        facts |= {"type": STREAMS, "topologyEpoch": group.topology_epoch}
     else:
         facts |= {
             "type": group.group_type,
@@ -298,4 +313,4 @@ def _found(client: Admin, group_id: str) -> Described | None:
     try:
         return client.describe_consumer_groups([group_id])[group_id]
     except GroupIdNotFoundError:
-        return found_share_group(client, group_id)
+        return found_share_group(client, group_id) or found_streams_group(client, group_id)
