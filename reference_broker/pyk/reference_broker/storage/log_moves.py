@@ -33,6 +33,8 @@ from pyk.runtime import slotted
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 1 << 20
+MOVES_AT_ONCE = 4
+"""Each holds a chunk in memory and some files open, so there must not be one for each log."""
 RETRY_SECONDS = 10.0
 NAME_RETRY_SECONDS = 0.1
 
@@ -112,6 +114,7 @@ class LogMoves:
         if move is not None:
             move.source.is_moving = False
             self._discard_copy(move)
+            self._arm(self._environment.clock.now())  # another one may begin
 
     def end_all_of(self, directory: LogDirectory) -> None:
         """Give up the moves from and to a directory that has failed."""
@@ -124,18 +127,23 @@ class LogMoves:
         self._moves.clear()
 
     def run(self) -> None:
-        """Take each move a step further, and plan the next run."""
+        """Take some moves a step further, and plan the next run."""
         now = self._environment.clock.now()
-        for move in tuple(self._moves.values()):
-            if not move.is_busy and max(move.not_before, self._io_allowed_at) <= now:
+        for move in self._active(now):
+            if not move.is_busy and self._io_allowed_at <= now:
                 self._guard(move, self._step)
         waiting = [
             max(move.not_before, self._io_allowed_at)
-            for move in self._moves.values()
+            for move in (self._active(now) or self._moves.values())
             if not move.is_busy
         ]
         if waiting:
             self._arm(min(waiting))
+
+    def _active(self, now: float) -> list[Move]:
+        """Return the moves whose turn it is: the first ones that need not wait after a failure."""
+        ready = [each for each in self._moves.values() if each.is_busy or each.not_before <= now]
+        return ready[:MOVES_AT_ONCE]
 
     def _guard(self, move: Move, step: Callable[[Move], None]) -> None:
         """Carry out a step; after a failure the copy is made again, later."""

@@ -13,6 +13,7 @@ from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfigLayers
 from pyk.reference_broker.storage import Log, LogError, LogManager, StorageError
 from pyk.reference_broker.storage.disk import Disk
+from pyk.reference_broker.storage.log_moves import MOVES_AT_ONCE
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
@@ -169,6 +170,46 @@ def test_a_log_that_is_written_to_all_the_time_moves(filesystem):
 
     assert broker.home == B
     assert values(broker.log) == texts(30)
+
+
+def test_a_few_logs_move_at_once_and_the_others_after_them(filesystem):
+    broker = Broker(filesystem)
+    partitions = [TopicPartition("many", number) for number in range(12)]
+    for partition in partitions:
+        append(broker.create(partition), b"0")
+    target = broker.logs.homes.at(B)
+    for partition in partitions:
+        if broker.logs.homes.of(partition) is not target:
+            broker.logs.moves.begin(broker.logs.get(partition), ONE, target)
+
+    most = 0
+    while any(map(broker.logs.moves.get, partitions)):
+        broker.step()
+        most = max(most, len(list(target.futures)))
+
+    assert most == MOVES_AT_ONCE
+    assert {broker.logs.homes.of(partition) for partition in partitions} == {target}
+
+
+def test_a_move_that_is_given_up_makes_room_for_another(filesystem):
+    disk = HeldDisk()
+    broker = Broker(filesystem, disk=disk)
+    partitions = [TopicPartition("many", number) for number in range(6)]
+    for partition in partitions:
+        append(broker.create(partition), b"0")
+        target = B if broker.logs.homes.of(partition).path == C else C
+        broker.logs.moves.begin(broker.logs.get(partition), ONE, broker.logs.homes.at(target))
+    broker.step()
+    broker.step()
+
+    for partition in partitions[:MOVES_AT_ONCE]:
+        broker.logs.moves.end(partition)
+    disk.is_held = False
+    disk.do_all()
+    while broker.due is not None and any(map(broker.logs.moves.get, partitions)):
+        broker.step()
+
+    assert not any(map(broker.logs.moves.get, partitions))
 
 
 def test_a_log_that_starts_in_the_middle_of_a_batch_moves(filesystem):
