@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
 from collections import Counter
@@ -175,6 +176,63 @@ async def test_handlers_of_process_share_what_is_written_and_locks_outlast_them(
             await asyncio.gather(*running)
 
         assert set(group.handled.values()) == {1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@virtual_time
+async def test_process_handles_every_record_whatever_happens_to_broker_and_handlers(seed: int):
+    chance = random.Random(seed)
+    async with reference_cluster(**LOCK) as cluster:
+        group = ShareGroup(cluster, "g")
+        await group.configure(
+            share_auto_offset_reset="earliest",
+            share_record_lock_duration_ms="2000",
+            share_delivery_count_limit="10",
+        )
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 120, partitions=2)
+
+        async def handle(record: Any) -> None:
+            group.most_deliveries = max(group.most_deliveries, record.delivery_count)
+            # Most handlers are quick, some outlast a lock, few never return.
+            seconds = chance.choices((0.02, 3.0, 10_000.0), (90, 8, 2))[0]
+            await asyncio.sleep(seconds)
+            group.handled[record.partition, record.offset] += 1
+
+        async def member() -> None:
+            async with group.consumer() as consumer:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await consumer.process(handle, concurrency=6, deadline=8)
+
+        members = [asyncio.create_task(member()) for _ in range(2)]
+        for _ in range(6):
+            await asyncio.sleep(chance.uniform(0.2, 2.0))
+            if chance.random() < 0.3:
+                await cluster.kill()
+                await asyncio.sleep(1)
+                await cluster.start()
+            else:
+                await disturb_responses(cluster, chance)
+        cluster.faults.clear()
+
+        await eventually(lambda: len(group.handled) == 120, timeout=300)
+        await eventually(lambda: is_drained(cluster, 120), timeout=60)
+        for each in members:
+            each.cancel()
+        await asyncio.wait_for(asyncio.gather(*members, return_exceptions=True), 60)
+        assert group.most_deliveries <= 10
+
+
+async def disturb_responses(cluster: Any, chance: random.Random) -> None:
+    api = chance.choice(["ShareFetch", "ShareAcknowledge", "WriteShareGroupState"])
+    cluster.faults.on(api).times(2).apply_then_lose_response()
+
+
+def is_drained(cluster: Any, count: int) -> bool:
+    """Return whether the leader has nothing left: every record is done."""
+    (broker,) = cluster._brokers.values()
+    led = [each.state for each in broker.services.share._partitions.values()]
+    return sum(0 if state is None else state.start_offset for state in led) == count
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -157,3 +157,49 @@ async def test_a_handler_that_takes_too_long_is_cancelled_and_its_record_release
             await eventually(lambda: cluster.outcomes() == [ACCEPT])
 
         assert counts == [1, 2]
+
+
+@virtual_time
+async def test_a_handler_that_never_returns_keeps_its_record_and_no_other():
+    async with share_cluster(lock_seconds=3) as cluster:
+        cluster.produce(b"stuck", *[b"v"] * 20)
+        calls: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.value)
+            if record.value == b"stuck":
+                await asyncio.Event().wait()
+
+        async with share_consumer(cluster) as consumer:
+            running = asyncio.create_task(consumer.process(handle, concurrency=2))
+            await eventually(lambda: cluster.outcomes()[1:] == [ACCEPT] * 20, timeout=60)
+            await asyncio.sleep(30)
+
+            assert cluster.held() == [0]
+            await consumer.close(5)
+            await asyncio.wait_for(running, 10)
+
+        assert (cluster.held(), cluster.outcomes()[0], calls.count(b"stuck")) == ([], None, 1)
+
+
+@virtual_time
+async def test_slow_handlers_where_locks_cannot_be_renewed_are_at_least_once():
+    async with share_cluster(lock_seconds=3) as cluster:
+        cluster.may_renew = False
+        cluster.produce(*[b"%d" % number for number in range(6)])
+        calls: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.value)
+            # The first delivery of one record takes longer than its lock.
+            await asyncio.sleep(10 if record.value == b"2" and calls.count(b"2") == 1 else 0.1)
+
+        async with processing(cluster, handle, concurrency=4) as consumer:
+            await eventually(lambda: cluster.outcomes() == [ACCEPT] * 6, timeout=60)
+            await asyncio.sleep(15)
+
+            assert consumer.stats().failed_acknowledgements >= 1
+
+        assert set(calls) == {b"%d" % number for number in range(6)}
+        assert set(cluster.final.values()) == {1}
+        assert calls.count(b"2") == 2

@@ -136,6 +136,18 @@ class SharePartition:
             return None
         return max(self._gap_window[0], self.start_offset)
 
+    def _first_gap(self) -> int | None:
+        """Return the first offset from the gap on that no batch has; Kafka waits for later records
+        where there is none."""
+        expected = self.gap_start
+        if expected is None:
+            return None
+        for batch in self.batches:
+            if batch.first_offset > expected:
+                return expected
+            expected = max(expected, batch.last_offset + 1)
+        return None
+
     def read_gaps_before(self, offset: int) -> None:
         """Note that all up to ``offset`` was read."""
         if self._gap_window is not None:
@@ -255,7 +267,7 @@ class SharePartition:
         """Move the start offset past all records that are done, and forget them."""
         if not self.batches:
             return
-        gap = self.gap_start
+        gap = self._first_gap()
         for first, last, delivery in self.batches.parts():
             is_gone = last < self.start_offset
             if gap is not None and last >= gap:

@@ -38,6 +38,28 @@ def test_a_gap_in_the_stored_state_holds_nothing_up_once_it_was_read() -> None:
     assert partition.start_offset == 10
 
 
+def test_a_gap_that_was_read_holds_up_nothing_that_was_done_behind_it() -> None:
+    done = StateBatch(5, 9, 1, RecordState.ACKNOWLEDGED)
+    partition = SharePartition(StoredState(1, 0, (done,)))
+    acquire_all(partition, (0, 4))
+
+    accept(partition, 0, 4)
+
+    assert partition.start_offset == 10
+
+
+def test_a_gap_further_on_holds_the_start_offset_until_it_is_read() -> None:
+    done = [StateBatch(first, first + 4, 1, RecordState.ACKNOWLEDGED) for first in (5, 15)]
+    partition = SharePartition(StoredState(1, 0, tuple(done)))
+    acquire_all(partition, (0, 4))
+    accept(partition, 0, 4)
+    assert partition.start_offset == 10
+
+    acquire_all(partition, (10, 14))
+    accept(partition, 10, 14)
+    assert partition.start_offset == 20
+
+
 def test_the_start_of_the_log_passes_what_is_done_behind_it() -> None:
     partition = SharePartition(StoredState(1, 0, ()))
     acquire_all(partition, (0, 9))
