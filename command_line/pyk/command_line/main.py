@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -90,6 +91,7 @@ class _Commands(CommandGroup):
         sys.exit(self._run(given, prog_name or "pyk", extra))
 
     def _run(self, args: list[str], name: str, extra: dict[str, Any]) -> int:
+        _open_closed_streams()
         try:
             with self.make_context(name, args, **extra) as context:
                 code = self.invoke(context)
@@ -106,6 +108,17 @@ class _Commands(CommandGroup):
         return code if isinstance(code, int) else ExitCode.DONE
 
 
+def _open_closed_streams() -> None:
+    """Have all three standard streams, for the wrong direction where the user has closed one.
+
+    So writing fails as it does elsewhere, and no connection or file gets the number of a stream.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDONLY if number else os.O_WRONLY)  # the lowest free number
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def _output_was_closed() -> ExitCode:
     """End quietly, as for ``| head``: let the flush at the end of Python reach nobody."""
     with suppress(OSError, ValueError):  # it may have no file descriptor
@@ -117,6 +130,9 @@ def _report(error: Exception) -> int:
     """Print an error as one line, and return the exit code."""
     from pyk.command_line.frame.failures import explain  # nothing of this is needed otherwise
 
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        _output_was_closed()
+        error = OSError(errno.EBADF, "standard output or input is closed")
     context = error.ctx if isinstance(error, click.UsageError) else None
     failure = explain(error, "pyk" if context is None else context.command_path)
     head = click.style("error:", fg="red", bold=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,30 @@ def test_ctrl_c_ends_a_command_without_a_traceback(tmp_path: Path) -> None:
         os.close(writing)
 
     assert (process.returncode, out, err) == (130, b"", b"\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        ("topic list", ">&-", 1),
+        ("topic list", "2>&-", 0),
+        ("consume orders", ">&-", 1),
+        ("produce orders", "<&-", 1),
+        ("produce orders < /dev/null", ">&-", 0),
+        ("topic list", "> /dev/full", 1),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_told(words: str, closed: str, code: int) -> None:
+    with Cluster() as cluster:
+        cluster.seed({"orders": [b"one"]})
+        program = f"{sys.executable} -m pyk.command_line -b {cluster.bootstrap} {words} {closed}"
+        done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, check=False)
+
+    assert done.returncode == code
+    if code:
+        reason = "No space left on device" if "full" in closed else "output or input is closed"
+        assert reason in done.stderr
+        assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ class _Sharing(click.Command):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            if advice := option_advice(error.option_name, context.command_path):
+            known = self.list_commands(context) if isinstance(self, click.Group) else ()
+            if advice := option_advice(error.option_name, context.command_path, known):
                 problem = f"{error.message.rstrip('.')}; {advice}"
                 raise click.UsageError(problem, context) from None
             raise

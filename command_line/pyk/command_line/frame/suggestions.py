@@ -12,12 +12,17 @@ ELSEWHERE = {
     "console-producer": "pyk produce TOPIC",
     "consumer": "pyk consume TOPIC",
     "consumer-groups": "pyk group",
+    "get-offsets": "pyk topic records TOPIC",
     "groups": "pyk group list",
+    "health": "pyk doctor",
     "lag": "pyk group lag GROUP",
+    "ls": "pyk topic list",
     "metadata": "pyk cluster",
+    "mirror": "pyk copy SOURCE TARGET",
     "node": "pyk cluster",
     "nodes": "pyk cluster",
     "producer": "pyk produce TOPIC",
+    "profile": "pyk --profile NAME",
     "query": "pyk consume TOPIC",
     "quotas": "pyk quota",
     "topics": "pyk topic list",
@@ -26,8 +31,22 @@ ELSEWHERE = {
 }
 """What names of commands in other tools are here."""
 
+ELSEWHERE_BY_GROUP = {
+    "pyk": ELSEWHERE,
+    "pyk topic": {
+        "add-partitions": "pyk topic alter TOPIC -p COUNT",
+        "alter-config": "pyk topic alter TOPIC -c NAME=VALUE",
+        "consume": "pyk consume TOPIC",
+        "delete-records": "pyk topic records TOPIC --delete-before WHEN",
+        "produce": "pyk produce TOPIC",
+        "trim-prefix": "pyk topic records TOPIC --delete-before WHEN",
+    },
+}
+
 SYNONYMS = {
     "add": ("create", "set"),
+    "alter": ("set",),
+    "describe": ("show",),
     "get": ("show", "describe", "list"),
     "info": ("describe", "show"),
     "ls": ("list",),
@@ -50,6 +69,7 @@ OF_ALL_COMMANDS = {
     "--topic": "the topic is an argument here",
     "-t": "the topic is an argument here",
 }
+GROUP_IS_ARGUMENT = {"--group": "the group is an argument here"}
 OPTIONS = {
     "pyk": {
         "-C": "what kcat does with -C, pyk consume TOPIC does",
@@ -62,7 +82,11 @@ OPTIONS = {
     "pyk consume": {
         "--from-beginning": "it reads from the beginning unless --from says otherwise",
         "--max-messages": "it is -n here",
+        "--formatter": "it is -f here, as in -f '%k:%s\\n'",
+        "--num": "it is -n here",
         "--offset": "it is --from here",
+        "--property": "print keys and more with -f, as in -f '%k:%s\\n'",
+        "--tail": "the last N of each partition are --from -N here",
         "--timeout-ms": "it stops at the end of the log unless --follow is given",
         "-C": "pyk consume needs no -C",
         "-J": "it is --json here",
@@ -70,8 +94,24 @@ OPTIONS = {
         "-c": "it is -n here",
         "-e": "it stops at the end of the log unless --follow is given",
         "-o": "it is --from here: earliest, latest, an offset, -N or a time",
+        "-q": "it prints records only, unless something fails",
+        "-u": "it prints each record at once where a terminal is, and when all are read",
+    },
+    "pyk group delete": GROUP_IS_ARGUMENT,
+    "pyk group describe": GROUP_IS_ARGUMENT,
+    "pyk group lag": GROUP_IS_ARGUMENT,
+    "pyk group reset": {
+        **GROUP_IS_ARGUMENT,
+        "--all-topics": "it is for all topics unless --topic is given",
+        "--by-duration": "it is --to here, as in --to 15m",
+        "--execute": "it does so unless --dry-run is given",
+        "--to-datetime": "it is --to here, as in --to 2026-03-01T12:00",
+        "--to-earliest": "it is --to earliest here",
+        "--to-latest": "it is --to latest here",
+        "--to-offset": "it is --to here, as in --to 42",
     },
     "pyk produce": {
+        "--property": "split key and value with -K SEPARATOR",
         "-P": "pyk produce needs no -P",
         "-Z": "it is --null '' here",
         "-l": "files are arguments here, and a line is a record",
@@ -91,8 +131,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def command_advice(word: str, group: str, known: Iterable[str]) -> str:
     """Return what an unknown command of a group may have meant, or nothing."""
-    if group == "pyk" and word in ELSEWHERE:
-        return f"did you mean {ELSEWHERE[word]!r}?"
+    if (meant := ELSEWHERE_BY_GROUP.get(group, {}).get(word)) is not None:
+        return f"did you mean {meant!r}?"
     names = list(known)
     for synonym in SYNONYMS.get(word, ()):
         if synonym in names:
@@ -100,6 +140,11 @@ def command_advice(word: str, group: str, known: Iterable[str]) -> str:
     return did_you_mean(word, names)
 
 
-def option_advice(option: str, command: str) -> str:
-    """Return what an option of another tool is in a command, or nothing."""
+def option_advice(option: str, command: str, known: Iterable[str] = ()) -> str:
+    """Return what an option of another tool is in a command, or nothing.
+
+    ``known`` are the commands of a group: Kafka's scripts have ``--list`` for ``list``.
+    """
+    if option.removeprefix("--") in known:
+        return f"that is a command here: {command} {option.removeprefix('--')}"
     return OPTIONS.get(command, {}).get(option) or OF_ALL_COMMANDS.get(option, "")
