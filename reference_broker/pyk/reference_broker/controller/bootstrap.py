@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pyk.protocol.messages.control_records import LeaderChangeMessage, Voter
-from pyk.protocol.messages.metadata_change_records import (
-    BeginTransactionRecord,
-    EndTransactionRecord,
-)
 from pyk.protocol.messages.metadata_records import FeatureLevelRecord
 from pyk.protocol.schema import Message
 
-from .feature_updates import min_insync_replicas_record
+from .configs import min_insync_replicas_record
 from .features import ELR_VERSION, FEATURES, FEATURES_BY_NAME, METADATA_VERSION
 from .image import MetadataImage
 from .image_records import quorum_records
@@ -77,4 +73,9 @@ def _in_transaction(bootstrap: list[Message], min_insync_replicas: int) -> list[
         records.append(min_insync_replicas_record(min_insync_replicas))
     if levels[METADATA_VERSION] < TRANSACTIONS:
         return records
+    from pyk.protocol.messages.metadata_change_records import (
+        BeginTransactionRecord,
+        EndTransactionRecord,
+    )
+
     return [BeginTransactionRecord(name="Bootstrap records"), *records, EndTransactionRecord()]

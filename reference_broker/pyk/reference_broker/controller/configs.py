@@ -217,6 +217,19 @@ def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> Non
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
 
+def min_insync_replicas_record(value: int) -> ConfigRecord:
+    """Return the record that sets ``min.insync.replicas`` for all brokers.
+
+    KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
+    """
+    return ConfigRecord(
+        resource_type=BROKER_RESOURCE,
+        resource_name=ALL_BROKERS,
+        name=MIN_INSYNC_REPLICAS,
+        value=str(value),
+    )
+
+
 def _check_min_insync_replicas(
     resource: Resource, changed: Collection[str], removed: Collection[str]
 ) -> None:

@@ -21,7 +21,7 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS
+from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, min_insync_replicas_record
 from .features import ELR_VERSION, FEATURES_BY_NAME, KRAFT_VERSION, METADATA_VERSION
 from .image import BROKER_RESOURCE, MetadataImage
 from .metadata_versions import ELIGIBLE_LEADER_REPLICAS, may_lose_metadata
@@ -139,19 +139,6 @@ class FeatureUpdates:
             if kind == BROKER_RESOURCE and name != ALL_BROKERS and MIN_INSYNC_REPLICAS in values
         ]  # fmt: skip
         return records
-
-
-def min_insync_replicas_record(value: int) -> ConfigRecord:
-    """Return the record that sets ``min.insync.replicas`` for all brokers.
-
-    KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
-    """
-    return ConfigRecord(
-        resource_type=BROKER_RESOURCE,
-        resource_name=ALL_BROKERS,
-        name=MIN_INSYNC_REPLICAS,
-        value=str(value),
-    )
 
 
 def _invalid(update: FeatureUpdateKey, why: str) -> ApiError:
