@@ -65,7 +65,9 @@ def test_an_unknown_assignor_is_refused(groups: ConsumerGroups) -> None:
     response = groups.join_as("a", "orders", server_assignor="best")
 
     assert error_of(response) is ErrorCode.UNSUPPORTED_ASSIGNOR
-    assert "uniform, range" in str(response.error_message)
+    assert response.error_message == (
+        "ServerAssignor best is not supported. Supported assignors: uniform, range."
+    )
 
 
 def test_the_first_member_gets_all_partitions_at_once(groups: ConsumerGroups) -> None:
@@ -381,6 +383,25 @@ def test_a_static_member_that_stays_away_loses_its_partitions(groups: ConsumerGr
     assert groups.group.static_members == {}
 
 
+def test_who_is_no_member_cannot_be_removed(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+    epoch = groups.group.epoch
+
+    assert groups.leave(("b", None), ("", "one")) == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
+
+    assert list(groups.group.members) == ["a"]
+    assert groups.group.epoch == epoch
+
+
+def test_a_static_member_leaves_for_good_if_it_says_so(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", instance_id="one")
+
+    left = groups.leave_as("a", -1, instance_id="one")
+
+    assert (error_of(left), left.member_epoch) == (ErrorCode.NONE, -1)
+    assert groups.group.members == {}
+
+
 def test_an_administrator_removes_a_static_member(groups: ConsumerGroups) -> None:
     groups.join_as("a", "orders", instance_id="one")
 
@@ -401,6 +422,14 @@ def test_a_pattern_stands_for_the_topics_that_match_as_a_whole(groups: ConsumerG
     joined = groups.join_as("a", subscribed_topic_regex="orders.*")
 
     assert groups.told(joined) == {"orders": [0, 1, 2, 3], "orders.eu": [0]}
+
+
+def test_a_pattern_is_kept_with_the_version_of_the_metadata_it_was_resolved_by(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", subscribed_topic_regex="ord.*")
+
+    assert groups.group.patterns["ord.*"].version == groups.shard.consumer_groups.topics.version - 1
 
 
 def test_another_pattern_for_the_same_topics_begins_an_epoch(groups: ConsumerGroups) -> None:

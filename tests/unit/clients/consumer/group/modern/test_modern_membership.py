@@ -467,3 +467,47 @@ def test_a_member_without_metadata_waits_for_the_names_of_its_topics() -> None:
 
     assert isinstance(membership.next_action(0.0), Wait)
     assert membership.needs == MetadataNeeds(is_incomplete=True)
+
+
+# -- away ------------------------------------------------------------------------------------------
+
+
+def test_a_member_that_is_away_looks_at_intervals_and_says_everything_when_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    member = ModernMember(max_poll_interval=10.0).stable()
+    member.now = 20.0
+    member.expect(Leave)
+    assert "has not asked for records for 20.0 seconds" in caplog.text
+    assert member.expect(Wait).until == 20.0 + INTERVAL
+
+    member.membership.application_polled(member.now)
+
+    request = member.expect_heartbeat()
+    assert (request.member_epoch, request.rebalance_timeout_ms) == (0, 10_000)
+    assert (request.subscribed_topic_names, request.topic_partitions) == (["a"], [])
+
+
+def test_an_answer_ends_a_series_of_failures() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.fail(NodeDisconnectedError("gone"))
+    member.expect(ForgetCoordinator)
+    assert member.membership.failures.seconds(member.now + 5) == 5
+
+    member.expect_heartbeat()
+    member.answer(())
+
+    assert member.membership.failures.seconds(member.now + 5) == 0
+
+
+def test_a_heartbeat_that_fails_after_leaving_is_ignored() -> None:
+    member = ModernMember().stable(0)
+    member.now += INTERVAL
+    member.expect_heartbeat()
+    member.membership.leave("unsubscribed")
+
+    member.fail(NodeDisconnectedError("gone"))
+
+    assert isinstance(member.next(), Wait)
+    assert member.membership.failures.seconds(member.now + 5) == 0
