@@ -287,7 +287,8 @@ class Servers:
             raise ValueError(f"has {text!r}; write {rest!r}, without {protocol + separator!r}")
         text = rest
         host, colon, port = text.rpartition(":")
-        if not colon or not host or (":" in host and not host.startswith("[")):
+        is_bare = text.endswith("]") or (":" in host and not host.startswith("["))
+        if not colon or not host or is_bare:
             raise ValueError(f"has {text!r}, which is not 'host:port' ('[::1]:9092' for IPv6)")
         if not (port.isascii() and port.isdigit() and int(port) in PORTS):
             raise ValueError(f"has {text!r}, whose port is not a number from 1 to 65535")
