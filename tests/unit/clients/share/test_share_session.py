@@ -111,3 +111,21 @@ def test_epochs_begin_again_after_the_last() -> None:
     session.answered(OK)
 
     assert session.acknowledge({}).share_session_epoch == 1
+
+
+def test_a_session_may_exist_from_its_first_request_until_the_leader_denies_it() -> None:
+    session = new_session()
+    assert not session.may_exist
+    assert not session.is_open
+
+    session.fetch([A0], {}, 0, 500)
+    assert session.may_exist
+    assert not session.is_open
+    session.answered(OK)
+    assert session.is_open
+
+    session.reset()
+    assert session.may_exist
+    assert not session.is_open
+    session.answered(ErrorCode.SHARE_SESSION_NOT_FOUND)
+    assert not session.may_exist

@@ -126,3 +126,31 @@ def test_the_sessions_of_a_connection_are_known() -> None:
     assert sessions.of_connection(2) == [B]
     assert sessions.has_group("workers")
     assert not sessions.has_group("others")
+
+
+def test_acknowledgements_count_as_requests_of_a_session_and_never_open_one() -> None:
+    sessions = ShareSessions(10)
+    with pytest.raises(ApiError) as refusal:
+        sessions.acknowledge(A, 0)
+    assert refusal.value.code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    for epoch in (1, FINAL_EPOCH):
+        with pytest.raises(ApiError) as refusal:
+            sessions.acknowledge(A, epoch)
+        assert refusal.value.code is ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert len(sessions) == 0
+
+    begin(sessions, 0, P0)
+    sessions.acknowledge(A, 1)
+    sessions.acknowledge(A, FINAL_EPOCH)
+    with pytest.raises(ApiError) as refusal:
+        sessions.acknowledge(A, 1)
+    assert refusal.value.code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert read(begin(sessions, 2)) == [0]
+    assert len(sessions) == 1
+
+
+def test_a_session_of_no_partitions_reads_none() -> None:
+    sessions = ShareSessions(10)
+    begin(sessions, 0, P0)
+
+    assert read(begin(sessions, 1, forgotten=(P0,)), 1) == []
