@@ -297,7 +297,6 @@ async def test_a_result_that_brokers_refuse_ends_the_call_without_dead_letters()
     [
         ({"enable_auto_commit": True}, "enable_auto_commit=False"),
         ({"isolation_level": "read_uncommitted"}, "isolation_level='read_committed'"),
-        ({"group_id": None}, "only with a group_id"),
     ],
 )
 @virtual_time

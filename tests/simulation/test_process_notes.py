@@ -98,7 +98,7 @@ async def test_a_note_that_cannot_be_read_is_told_and_its_records_are_handled(ca
     assert (line.levelname == "WARNING") is (note in DAMAGED)
 
 
-@pytest.mark.parametrize("count", [COUNT])
+@pytest.mark.parametrize("count", [COUNT, 600], ids=["reading", "paused"])
 @virtual_time
 async def test_the_records_of_a_topic_that_was_recreated_are_not_taken_for_finished_ones(count):
     async with reference_cluster() as cluster:

@@ -10,6 +10,7 @@ import pytest
 
 from pyk.clients import (
     ConcurrentUseError,
+    ConfigurationError,
     Consumer,
     InvalidTopicError,
     Producer,
@@ -21,6 +22,7 @@ from pyk.clients import (
     replay_dead_letters,
 )
 from support.blocking_consuming import partitions, produce, reader
+from support.real_time import IN_TIME, took
 
 
 class Handling:
@@ -155,16 +157,24 @@ def test_a_record_that_keeps_failing_becomes_a_dead_letter(cluster, topic):
 def test_wrong_arguments_are_refused(
     options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    consumer: Consumer[Any, Any] = Consumer("localhost:1")
+    consumer: Consumer[Any, Any] = Consumer("localhost:1", group_id="g")
     noop: Callable[[Any], None] = print
     with pytest.raises(error, match=words):
         consumer.process(noop, **options)
 
 
+def test_a_consumer_without_a_group_is_refused_before_it_connects() -> None:
+    consumer: Consumer[Any, Any] = Consumer("localhost:1")
+    with pytest.raises(ConfigurationError, match="give it a group_id, or read with poll"):
+        consumer.process(print)
+    with pytest.raises(ConfigurationError, match="give it a group_id, or read with poll"):
+        consumer.process_batches(print)
+
+
 def test_an_async_handler_of_a_blocking_consumer_is_refused_before_it_is_called() -> None:
     async def handle(record: object) -> None: ...
 
-    consumer: Consumer[Any, Any] = Consumer("localhost:1")
+    consumer: Consumer[Any, Any] = Consumer("localhost:1", group_id="g")
     handler: Any = handle
     with pytest.raises(TypeError, match="cannot await it; use AsyncConsumer"):
         consumer.process(handler)
@@ -277,3 +287,25 @@ def test_a_producer_of_the_other_kind_is_refused(cluster, topic):
         pytest.raises(TypeError, match="producer must be a Producer, not str"),
     ):
         consumer.process(print, producer="billing-1")  # type: ignore[arg-type]
+
+
+def test_closing_ends_within_its_timeout_although_a_handler_never_returns(cluster, topic, caplog):
+    produce(cluster, topic, 1)
+    began, may_return = threading.Event(), threading.Event()
+
+    def hang(record: Any) -> None:
+        began.set()
+        may_return.wait(IN_TIME)
+
+    consumer = reader(cluster, topic, group_id=topic)
+    handling = threading.Thread(target=consumer.process, args=(hang,))
+    handling.start()
+    assert began.wait(IN_TIME)
+
+    try:
+        assert took(lambda: consumer.close(timeout=2)) < 10
+        handling.join(IN_TIME)
+        assert not handling.is_alive()
+    finally:
+        may_return.set()
+    assert "1 handler still running after process() has ended" in caplog.text

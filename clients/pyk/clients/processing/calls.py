@@ -23,10 +23,15 @@ def overdue_after(seconds: float | None, now: Callable[[], float]) -> Callable[[
 
 def note_origin(error: BaseException, job: Job) -> None:
     """Note in the error of a handler which record it was about."""
+    error.add_note(f"while handling {described(job)}")
+
+
+def described(job: Job) -> str:
+    """Name the record of a job, or those of its batch."""
     offsets = f"at offset {job.offset}"
     if job.mates:
         offsets = f"from offset {job.offset} to {job.mates[-1].offset}"
-    error.add_note(
-        f"while handling the record{'s' if job.mates else ''} of {job.partition.topic_partition} "
-        f"{offsets}, attempt {job.attempts}"
+    return (
+        f"the record{'s' if job.mates else ''} of {job.partition.topic_partition} {offsets}, "
+        f"attempt {job.attempts}"
     )

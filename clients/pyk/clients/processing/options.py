@@ -8,6 +8,7 @@ from typing import Any
 from pyk.clients.arguments import checked_count
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.engine.topic_names import checked_topics
+from pyk.clients.errors import ConfigurationError
 from pyk.clients.processing.jobs import Ordering
 from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
@@ -31,6 +32,10 @@ class HandlerOptions:
     producer: ResultProducer | None = None
     batch_size: int | None = None
     """How many records a call gets at most; None for one, which is not in a batch."""
+
+    def longest_call(self, max_poll_interval_ms: int) -> float:
+        """Return after how many seconds a call counts as one that does not return."""
+        return self.deadline or max_poll_interval_ms / 1000
 
     @property
     def recovers(self) -> bool:
@@ -70,6 +75,11 @@ class HandlerOptions:
             raise TypeError("dead_letter must be the name of a topic, or callable")
         if isinstance(dead_letter, str):
             checked_topics([dead_letter])
+        if config.group_id is None:
+            raise ConfigurationError(
+                "process() commits what handlers have finished, which a consumer without group_id "
+                "cannot do: give it a group_id, or read with poll()"
+            )
         return cls(
             handler=handler,
             concurrency=checked_count(concurrency, "concurrency"),

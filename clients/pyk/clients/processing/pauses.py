@@ -47,6 +47,17 @@ class Pauses:
         if partition.is_paused:
             self._resume(partition)
 
+    def forget_former(self) -> None:
+        """End the pauses of jobs whose topic was created again: its new records are for others."""
+        for partition in self._jobs:
+            assignment, name = partition.assignment, partition.topic_partition
+            if assignment.is_lost or name not in self._core.partitions:
+                continue
+            if self.assigned(assignment) is None:
+                self.end(partition)
+                with self._lock:
+                    self._jobs.forget([partition])
+
     def _resume(self, partition: PartitionJobs) -> None:
         if not partition.is_paused_by_application:
             self._core.position_calls.set_paused(partition.topic_partition, False)

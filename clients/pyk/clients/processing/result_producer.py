@@ -207,8 +207,6 @@ def result_producer(
 
 
 def _check_exactly_once(config: ConsumerConfig) -> None:
-    if config.group_id is None:
-        raise StateError("process() commits offsets in transactions only with a group_id")
     if config.enable_auto_commit:
         raise StateError(
             "the consumer would commit offsets outside of the transactions of process(): create "

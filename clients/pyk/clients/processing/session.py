@@ -21,6 +21,7 @@ from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.delays import Delays
 from pyk.clients.processing.deserializing import deserialized
 from pyk.clients.processing.finished_offsets import FinishedOffsets
+from pyk.clients.processing.handler_watch import HandlerWatch
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.pauses import Pauses
@@ -66,6 +67,8 @@ class HandlerSession:
             core, jobs, runner, lock, recovery=self.recovery, transactions=self.transactions
         )
         config = core.config
+        limit = options.longest_call(config.max_poll_interval_ms)
+        self._watch = HandlerWatch(core, jobs, lock, limit, self.pauses.forget_former)
         self._deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
 
     def _make_transactions(self, runner: Runner) -> ResultTransactions | None:
@@ -160,6 +163,7 @@ class HandlerSession:
             self._core.group.progress.handled = self._offsets
         if self.transactions is not None:
             self.transactions.start()
+        self._watch.start()
 
     @property
     def last_patience(self) -> float:
@@ -174,6 +178,7 @@ class HandlerSession:
         The commit takes no longer than so many ``seconds``, or than a request may.
         """
         self.delays.close()
+        self._watch.stop()
         self._core.reader.deserialize(True)
         self._core.position_calls.handled = None
         group = self._core.group

@@ -17,6 +17,7 @@ from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError, UnsupportedVersionError
 from pyk.clients.processing.delays import Delays
 from pyk.clients.processing.deserializing import deserialized
+from pyk.clients.processing.handler_watch import HandlerWatch
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.recovery import Recovery
@@ -130,6 +131,8 @@ class ShareHandlerSession:
         self._can_renew = True
         config = core.config
         self._deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
+        limit = options.longest_call(config.max_poll_interval_ms)
+        self._watch = HandlerWatch(core, jobs, lock, limit)
         self.last_patience = PATIENCE * config.max_poll_interval_ms / 1000
 
     # -- records -----------------------------------------------------------------------------------
@@ -259,11 +262,13 @@ class ShareHandlerSession:
         reader.leaves_to_handlers = True
         fetcher.most_records = min(self._core.config.max_poll_records, self._limit)
         fetcher.longest_wait_ms = LONGEST_WAIT_MS
+        self._watch.start()
         self._renewing = self._core.client.supervisor.spawn("renew locks of records", self._renew())
 
     async def end(self, seconds: float) -> None:
         """Release what is not finished, and send what is acknowledged within so many seconds."""
         self.delays.close()
+        self._watch.stop()
         fetcher, reader = self._core.fetcher, self._core.reader
         if self._renewing is not None:
             self._renewing.cancel()

@@ -173,6 +173,7 @@ class ShareCore(ReadingCore):
             group_error=self.client.failure or self.group.errors.problem(now),
             partitions=partitions,
             acknowledgement_error=self.commits.error,
+            handlers=self.handler_problems(now),
             unreachable_nodes=tuple(
                 node.told(now) for node in self.client.pool.unreachable_nodes()
             ),

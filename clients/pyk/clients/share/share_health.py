@@ -43,6 +43,8 @@ class ShareConsumerHealth:
     """Brokers that cannot be reached: which address, why, how long."""
     topics: Mapping[str, BaseException] = slotted.field(factory=dict)
     """Why subscribed topics cannot be read."""
+    handlers: tuple[str, ...] = ()
+    """Handlers of ``process()`` that do not return: of which record, and for how long."""
 
     @property
     def is_healthy(self) -> bool:
@@ -60,7 +62,7 @@ class ShareConsumerHealth:
                 found.append(f"{partition} {health.state.value}{reason}")
         if self.acknowledgement_error is not None:
             found.append(f"acknowledgements: {self.acknowledgement_error}")
-        return (*found, *self.unreachable_nodes)
+        return (*found, *self.unreachable_nodes, *self.handlers)
 
 
 @slotted.frozen

@@ -177,6 +177,7 @@ class ConsumerCore(ReadingCore):
             self.reader,
             self.group,
             topic_errors=self.subscription_calls.topic_errors,
+            handler_problems=self.handler_problems,
         )
 
     # -- life --------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class ConsumerHealth:
     """Brokers that are needed and cannot be reached: which address, why, how long."""
     topics: Mapping[str, BaseException] = slotted.field(factory=dict)
     """Why subscribed topics cannot be read, by topic, or by the pattern that matches none."""
+    handlers: tuple[str, ...] = ()
+    """Handlers of ``process()`` that do not return: of which record, and for how long."""
 
     @property
     def is_healthy(self) -> bool:
@@ -83,7 +85,7 @@ class ConsumerHealth:
             if health.state in TROUBLED:
                 reason = f": {health.error}" if health.error is not None else ""
                 found.append(f"{partition} {health.state.value}{reason}")
-        return (*found, *self.unreachable_nodes)
+        return (*found, *self.unreachable_nodes, *self.handlers)
 
 
 @slotted.frozen

@@ -44,10 +44,16 @@ class ReadingCore:
         self.limits = limits
         self.buffer = buffer
         self.reader = reader
+        self.long_calls: Callable[[float], tuple[str, ...]] | None = None
+        """Tells which handlers of ``process()`` do not return, while that runs; any thread asks."""
         client.on_failure = lambda: buffer.call_attention(EVENT)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
+
+    def handler_problems(self, now: float) -> tuple[str, ...]:
+        """Return which handlers of ``process()`` do not return, in words."""
+        return () if self.long_calls is None else self.long_calls(now)
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect, and begin with the subscription or assignment so far."""

@@ -16,7 +16,8 @@ from pyk.clients.engine.reachability import UnreachableNode
 
 
 class Standing:
-    """The health of one consumer; ``topic_errors`` returns why topics cannot be read."""
+    """The health of one consumer; ``topic_errors`` returns why topics cannot be read, and
+    ``handler_problems`` which handlers do not return."""
 
     def __init__(
         self,
@@ -27,6 +28,7 @@ class Standing:
         group: ConsumerGroup | None,
         *,
         topic_errors: Callable[[], Mapping[str, BaseException]],
+        handler_problems: Callable[[float], tuple[str, ...]],
     ) -> None:
         self._client = client
         self._partitions = partitions
@@ -34,6 +36,7 @@ class Standing:
         self._reader = reader
         self._group = group
         self._topic_errors = topic_errors
+        self._handler_problems = handler_problems
 
     def stats(self) -> ConsumerStats:
         """Return the consumer's counters at this moment."""
@@ -64,6 +67,7 @@ class Standing:
             group_error=self._client.failure or (group.problem(now) if group else None),
             partitions=partitions,
             topics=self._topic_errors(),
+            handlers=self._handler_problems(now),
         )
 
     def _is_throttled(self, assigned: AssignedPartition, now: float) -> bool:
