@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Self
 
 from pyk.clients.errors.base import KafkaError, KafkaTimeoutError
@@ -139,6 +140,10 @@ class BootstrapError(KafkaError, ConnectionError):
         return "\n".join([str(self.args[0]), *(f"  {attempt}" for attempt in self.attempts)])
 
 
+ERRORS_NAMED = 10
+"""A call may be about thousands of things, and its error still has to fit on a screen."""
+
+
 class SeveralErrors(ExceptionGroup[KafkaError], KafkaError):  # noqa: N818 - it is not one error
     """Some items of a call about several failed, each with its own error.
 
@@ -166,11 +171,13 @@ class SeveralErrors(ExceptionGroup[KafkaError], KafkaError):  # noqa: N818 - it 
         self.definite = all(error.definite for error in errors.values())
 
     def __str__(self) -> str:
-        return "; ".join(
-            [str(self.args[0]), *(f"{what}: {error}" for what, error in self.errors.items())]
-        )
+        named = [f"{what}: {error}" for what, error in islice(self.errors.items(), ERRORS_NAMED)]
+        left = len(self.errors) - len(named)
+        more = [f"and {left} more, in .errors"] if left else []
+        return "; ".join([str(self.args[0]), *named, *more])
 
     def derive(self, excs: Sequence[Any], /) -> SeveralErrors:  # type: ignore[override]
         """Return the same about some of the errors only, for ``except*``."""
-        some = {what: error for what, error in self.errors.items() if error in excs}
+        chosen = set(map(id, excs))
+        some = {what: error for what, error in self.errors.items() if id(error) in chosen}
         return SeveralErrors(self.args[0], some, self.results)

@@ -262,6 +262,17 @@ def test_a_bootstrap_error_names_every_address_and_how_far_it_came() -> None:
     ]
 
 
+def test_the_text_of_very_many_errors_names_the_first_ones_and_counts_the_others() -> None:
+    errors = {f"topic-{number}": error_for(36) for number in range(1000)}
+
+    text = str(SeveralErrors("1000 of 1000 failed", errors, {}))
+
+    assert text.startswith("1000 of 1000 failed; topic-0: TOPIC_ALREADY_EXISTS (36)")
+    assert "topic-9:" in text
+    assert "topic-10:" not in text
+    assert text.endswith("; and 990 more, in .errors")
+
+
 def test_several_errors_can_be_taken_apart_or_caught_as_one() -> None:
     several = SeveralErrors(
         "2 of 3 failed", {"a": error_for(36, topic="a"), "b": error_for(17, topic="b")}, {"c": 1}
