@@ -14,16 +14,21 @@ from pyk.clients import (
     AuthorizationError,
     ClientQuotaAlteration,
     ClientQuotaEntity,
+    ConfigResource,
+    ElectionType,
+    FeatureUpdate,
     Producer,
     ResourcePattern,
     ResourceType,
     ScramCredentialInfo,
     TopicAuthorizationFailedError,
+    TopicPartition,
     UserScramCredentialUpsertion,
 )
 from pyk.clients.errors import SeveralErrors
 from pyk.reference_broker import Cluster
 
+BILLS = TopicPartition("bills", 0)
 BOB = ClientQuotaEntity({"user": "bob"})
 NEW = UserScramCredentialUpsertion("bob", ScramCredentialInfo("SCRAM-SHA-512"), "secret")
 
@@ -33,6 +38,7 @@ def cluster() -> Iterator[Cluster]:
     users = {"admin": "a", "shop": "s"}
     config = {"delegation.token.secret.key": "key of the tokens"}
     with Cluster(sasl=users, super_users=["admin"], config=config) as cluster:
+        cluster.create_topic("bills")
         yield cluster
 
 
@@ -51,6 +57,26 @@ def cluster() -> Iterator[Cluster]:
         (
             lambda admin: admin.create_delegation_token(owner="User:bob"),
             "CREATE_TOKENS on the user",
+        ),
+        (lambda admin: admin.describe_topics(["bills"]), "DESCRIBE, READ or WRITE"),
+        (lambda admin: admin.describe_configs([ConfigResource.topic("bills")]), "DESCRIBE_CONF"),
+        (
+            lambda admin: admin.describe_configs([ConfigResource.broker(0)]),
+            "DESCRIBE_CONFIGS on the cluster",
+        ),
+        (lambda admin: admin.list_config_resources(), "DESCRIBE_CONFIGS on the cluster"),
+        (lambda admin: admin.describe_log_dirs([0]), "DESCRIBE on the cluster"),
+        (lambda admin: admin.describe_metadata_quorum(), "DESCRIBE on the cluster"),
+        (lambda admin: admin.list_partition_reassignments(), "DESCRIBE on the cluster"),
+        (lambda admin: admin.alter_partition_reassignments({BILLS: [0]}), "ALTER on the cluster"),
+        (
+            lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [BILLS]),
+            "ALTER on the cluster",
+        ),
+        (lambda admin: admin.unregister_broker(5), "ALTER on the cluster"),
+        (
+            lambda admin: admin.update_features([FeatureUpdate("group.version", 1)]),
+            "ALTER on the cluster",
         ),
     ],
 )

@@ -128,7 +128,11 @@ def elected(response: ElectLeadersResponse) -> dict[TopicPartition, bool | Kafka
                 found[place] = True
                 continue
             error = error_for(
-                one.error_code, one.error_message, topic=topic.topic, partition=one.partition_id
+                one.error_code,
+                one.error_message,
+                topic=topic.topic,
+                partition=one.partition_id,
+                api_key=response.api_key,
             )
             found[place] = False if isinstance(error, ElectionNotNeededError) else error
     if response.error_code != ErrorCode.NONE and not found:

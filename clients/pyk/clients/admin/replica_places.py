@@ -176,7 +176,11 @@ def moved_log_dirs(
     """Return the outcome of each replica."""
     return {
         TopicPartitionReplica(topic.topic_name, one.partition_index, node_id): error_for(
-            one.error_code, topic=topic.topic_name, partition=one.partition_index, node_id=node_id
+            one.error_code,
+            topic=topic.topic_name,
+            partition=one.partition_index,
+            node_id=node_id,
+            api_key=response.api_key,
         )
         if one.error_code
         else None
