@@ -103,6 +103,19 @@ def test_a_full_heartbeat_is_told_the_assignment_again(groups: ConsumerGroups) -
     assert groups.told(response) == {"orders": [0, 1, 2, 3]}
 
 
+@pytest.mark.parametrize(
+    ("owned", "more"), [({"orders": [0, 1, 2, 3]}, {}), (None, {"rebalance_timeout_ms": 1})]
+)
+def test_a_heartbeat_that_does_not_say_everything_is_not_told_the_assignment_again(
+    groups: ConsumerGroups, owned: dict[str, list[int]] | None, more: dict[str, Any]
+) -> None:
+    groups.join_as("a", "orders")
+
+    answer = groups.beat("a", 2, owned, subscribed_topic_names=["orders"], **more)
+
+    assert answer.assignment is None
+
+
 def test_a_member_that_did_not_get_the_answer_may_join_again(groups: ConsumerGroups) -> None:
     groups.join_as("a", "orders")
 

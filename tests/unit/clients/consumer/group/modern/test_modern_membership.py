@@ -511,3 +511,35 @@ def test_a_heartbeat_that_fails_after_leaving_is_ignored() -> None:
 
     assert isinstance(member.next(), Wait)
     assert member.membership.failures.seconds(member.now + 5) == 0
+
+
+def test_an_answer_from_before_leaving_does_not_make_a_member_again() -> None:
+    member = ModernMember().stable(0)
+    member.now += INTERVAL
+    member.expect_heartbeat()
+    member.membership.leave("unsubscribed")
+    member.membership.subscribe(frozenset({"a"}), member.now)
+
+    member.answer((0, 1))
+
+    assert member.state is MemberState.JOINING
+    assert member.membership.standing.identity is None
+    assert member.expect_heartbeat().member_epoch == 0
+
+
+def test_a_member_that_is_away_before_its_first_heartbeat_tells_nobody() -> None:
+    member = ModernMember(max_poll_interval=10.0)
+    member.now = 20.0
+
+    assert isinstance(member.next(), Wait)
+    assert member.state is MemberState.AWAY
+
+
+def test_leaving_ends_a_series_of_failures() -> None:
+    member = ModernMember()
+    member.expect_heartbeat()
+    member.fail(NodeDisconnectedError("gone"))
+
+    member.membership.leave("unsubscribed")
+
+    assert member.membership.failures.seconds(member.now + 5) == 0
