@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyk.clients.processing.gaps import MAX_BYTES, decode_finished, encode_finished
+from pyk.clients.processing.gaps import (
+    MAX_BYTES,
+    NoteLimit,
+    decode_finished,
+    encode_all,
+    encode_finished,
+)
 
 offset_sets = st.sets(st.integers(1, 5000)).map(sorted)
 
@@ -59,3 +65,23 @@ def test_a_commit_without_a_note_names_nothing():
 def test_no_note_raises(text, data):
     decode_finished(3, f"pyk1:{text}")
     decode_finished(3, "pyk1:" + base64.b64encode(data).decode())
+
+
+def test_what_is_before_the_commit_is_left_out():
+    assert decode_finished(5, encode_finished(5, [3, 5, 7])) == {5, 7}
+
+
+def test_all_is_named_or_nothing():
+    assert encode_all(0, [1, 3]) == encode_finished(0, [1, 3])
+    assert encode_all(0, [1, 3], max_bytes=9) is None
+
+
+def test_a_broker_that_refuses_notes_gets_ever_shorter_ones_and_then_none():
+    limit = NoteLimit()
+
+    shortened = [(limit.shorten(), limit.max_bytes) for _ in range(10)]
+
+    assert shortened == [
+        *((True, size) for size in (2048, 1024, 512, 256, 128, 64, 32, 16, 0)),
+        (False, 0),
+    ]
