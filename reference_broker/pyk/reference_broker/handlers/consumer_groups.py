@@ -17,13 +17,13 @@ from pyk.reference_broker.controller.features import GROUP_VERSION
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.group.consumer.heartbeat import Heartbeat
 from pyk.reference_broker.coordinator.group.shard import GroupShard
-from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
-from .ask_group import GroupServices, ask_group, look_at_group
+from .ask_group import GroupServices, ask_group
 from .context import RequestContext
-from .groups import GROUP_OPERATIONS
+from .group_descriptions import describe_groups
 
 HeartbeatResponse = ConsumerGroupHeartbeatResponse
 
@@ -67,38 +67,13 @@ def consumer_group_describe(
 ) -> HandlerResult:
     """Describe consumer groups and their members."""
 
-    def respond(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
-        if request.include_authorized_operations:
-            for group in groups:
-                if not group.error_code:
-                    group.authorized_operations = GROUP_OPERATIONS
-        return ConsumerGroupDescribeResponse(groups=groups)
-
-    return gather([_describe(services, group_id) for group_id in request.group_ids]).then(respond)
-
-
-def _describe(services: GroupServices, group_id: str) -> Deferred[DescribedGroup]:
-    def view(shard: GroupShard) -> DescribedGroup:
-        try:
-            return shard.consumer_groups.describe(group_id)
-        except ApiError as error:
-            return _refused(group_id, error.code, error.message)
-
-    def or_error(described: DescribedGroup | ErrorCode) -> DescribedGroup:
-        return _refused(group_id, described) if isinstance(described, ErrorCode) else described
-
-    refused: Deferred[DescribedGroup] = Deferred()
-    if not _is_enabled(services):
-        refused.complete(_refused(group_id, ErrorCode.UNSUPPORTED_VERSION))
-        return refused
-    if not group_id:
-        refused.complete(_refused(group_id, ErrorCode.INVALID_GROUP_ID))
-        return refused
-    return look_at_group(services, group_id, view).then(or_error)
-
-
-def _refused(group_id: str, code: ErrorCode, message: str | None = None) -> DescribedGroup:
-    return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
+    return describe_groups(
+        services,
+        request,
+        DescribedGroup,
+        lambda shard, group_id: shard.consumer_groups.describe(group_id),
+        are_served=_is_enabled(services),
+    ).then(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
 
 
 def _is_enabled(services: GroupServices) -> bool:

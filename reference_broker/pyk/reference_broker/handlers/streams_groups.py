@@ -32,16 +32,16 @@ from pyk.reference_broker.coordinator.group.streams.membership import Answer, He
 from pyk.reference_broker.coordinator.group.streams.statuses import StatusCode
 from pyk.reference_broker.coordinator.group.streams.topology import used_topics
 from pyk.reference_broker.coordinator.shards import Shards
-from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.internal_topics import InternalTopics
 from pyk.reference_broker.topic_creation import TopicCreator
 from pyk.runtime.timers import Moment
 
-from .ask_group import GroupServices, ask_group, look_at_group
+from .ask_group import GroupServices, ask_group
 from .context import RequestContext
 from .forwarding import mutation_charge
-from .groups import GROUP_OPERATIONS
+from .group_descriptions import describe_groups
 
 MAX_FAILURES_TOLD = 3
 CREATE_TOPICS_VERSION = 7
@@ -184,35 +184,10 @@ def streams_group_describe(
 ) -> HandlerResult:
     """Describe streams groups, their topologies and members."""
 
-    def respond(groups: list[DescribedGroup]) -> StreamsGroupDescribeResponse:
-        if request.include_authorized_operations:
-            for group in groups:
-                if not group.error_code:
-                    group.authorized_operations = GROUP_OPERATIONS
-        return StreamsGroupDescribeResponse(groups=groups)
-
-    return gather([_describe(services, group_id) for group_id in request.group_ids]).then(respond)
-
-
-def _describe(services: GroupServices, group_id: str) -> Deferred[DescribedGroup]:
-    def view(shard: GroupShard) -> DescribedGroup:
-        try:
-            return shard.streams_groups.describe(group_id)
-        except ApiError as error:
-            return _refused(group_id, error.code, error.message)
-
-    def or_error(described: DescribedGroup | ErrorCode) -> DescribedGroup:
-        return _refused(group_id, described) if isinstance(described, ErrorCode) else described
-
-    refused: Deferred[DescribedGroup] = Deferred()
-    if not has_streams_groups(services.image):
-        refused.complete(_refused(group_id, ErrorCode.UNSUPPORTED_VERSION))
-        return refused
-    if not group_id:
-        refused.complete(_refused(group_id, ErrorCode.INVALID_GROUP_ID))
-        return refused
-    return look_at_group(services, group_id, view).then(or_error)
-
-
-def _refused(group_id: str, code: ErrorCode, message: str | None = None) -> DescribedGroup:
-    return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
+    return describe_groups(
+        services,
+        request,
+        DescribedGroup,
+        lambda shard, group_id: shard.streams_groups.describe(group_id),
+        are_served=has_streams_groups(services.image),
+    ).then(lambda groups: StreamsGroupDescribeResponse(groups=groups))

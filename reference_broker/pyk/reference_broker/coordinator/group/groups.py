@@ -36,30 +36,6 @@ def classic_group(groups: Groups, group_id: str) -> ClassicGroup | None:
     return group if isinstance(group, ClassicGroup) else None
 
 
-def consumer_group(groups: Groups, group_id: str) -> ConsumerGroup:
-    """Return a consumer group; raise if there is none, or one of another type."""
-    group = existing_group(groups, group_id)
-    if not isinstance(group, ConsumerGroup):
-        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    return group
-
-
-def share_group(groups: Groups, group_id: str) -> ShareGroup:
-    """Return a share group; raise if there is none, or one of another type."""
-    group = existing_group(groups, group_id)
-    if not isinstance(group, ShareGroup):
-        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-    return group
-
-
-def streams_group(groups: Groups, group_id: str) -> StreamsGroup:
-    """Return a streams group; raise if there is none, or one of another type."""
-    group = existing_group(groups, group_id)
-    if not isinstance(group, StreamsGroup):
-        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
-    return group
-
-
 def group_with_offsets(groups: Groups, group_id: str) -> GroupWithOffsets | None:
     """Return a group that commits offsets, None if there is none; raise if it is a share group."""
     group = groups.get(group_id)
