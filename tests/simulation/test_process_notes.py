@@ -12,8 +12,16 @@ import pytest
 
 from pyk.clients import AsyncAdmin, OffsetAndMetadata, OffsetOutOfRangeError
 from pyk.clients.processing.gaps import encode_finished
+from pyk.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.runtime.virtual_time import eventually, virtual_time
-from support.consuming import P0, make_consumer, network_of, produce, reference_cluster
+from support.administering import fetched
+from support.consuming import P0, fetching, make_consumer, network_of, produce, reference_cluster
 from support.environments import client_options
 
 COUNT = 10
@@ -129,3 +137,58 @@ async def test_the_records_of_a_topic_that_was_recreated_are_not_taken_for_finis
             await asyncio.wait({task})
 
         assert sorted(found) == list(range(COUNT))
+
+
+@pytest.mark.parametrize(
+    ("ordering", "first", "rest"),
+    [("partition", [b"0"], [b"1", b"2", b"new"]), ("none", [b"0", b"2"], [b"1", b"3", b"new"])],
+)
+@virtual_time
+async def test_records_before_a_truncation_are_handled_and_those_that_wait_behind_it_are_not(
+    ordering, first, rest
+):
+    handled: list[bytes] = []
+    may_go_on = asyncio.Event()
+
+    async def handle(record: Any) -> None:
+        if record.value in {b"1", b"3"}:
+            await may_go_on.wait()
+        handled.append(record.value)
+
+    async with fetching(group_id="g", leaders=(1,)) as (cluster, consumer):
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 0))
+        cluster.on(OffsetCommitRequest, stored)
+        cluster.append([b"0", b"1", b"2"])
+        cluster.append([b"3", b"lost"])
+        task = asyncio.create_task(consumer.process(handle, ordering=ordering, concurrency=2))
+        await eventually(lambda: handled == first)
+        cluster.logs["orders", 0].pop()  # by an unclean leader election
+        cluster.move(0, 2)
+        cluster.append([b"new"])
+        await asyncio.sleep(5)
+        may_go_on.set()
+        await eventually(lambda: b"new" in handled)
+        await asyncio.sleep(10)
+        consumer.wakeup()
+        await task
+
+        assert sorted(handled) == sorted(first + rest)
+        (topic,) = cluster.requests(OffsetCommitRequest)[-1].message.topics
+        assert topic.partitions[0].committed_offset == 4
+
+
+def stored(request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """Answer that offsets are committed."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=one.partition_index)
+                    for one in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -182,9 +182,10 @@ class PartitionJobs:
         """Record that a job is finished, and drop what need not be kept any more."""
         kept = self._kept
         for member in job.members:
-            member.is_finished = True
             member.span = None
-            self._unfinished -= 1
+            if not member.is_finished:  # as one is that was cut off
+                member.is_finished = True
+                self._unfinished -= 1
         job.results = ()
         while kept and kept[0].is_finished:
             kept.popleft()
@@ -201,6 +202,27 @@ class PartitionJobs:
         first = unfinished.offset
         finished = (j.offset for j in self._kept if j.is_finished or j in written)
         return first, [offset for offset in finished if offset > first]
+
+    def cut_back(self, offset: int) -> None:
+        """Forget the jobs from an offset on, where other records come now; those that run go on."""
+        for job in self._kept:
+            if job.offset >= offset and not job.is_finished:
+                job.is_finished = True
+                self._unfinished -= 1
+        self._kept = deque(job for job in self._kept if job.offset < offset)
+        for lane, waiting in list(self._lanes.items()):
+            if waiting:
+                self._lanes[lane] = deque(job for job in waiting if job.offset < offset)
+        self._done = frozenset(one for one in self._done if one < offset)
+        self.next_offset = offset
+
+    def end_lane(self, job: Job) -> None:
+        """Forget the lanes of a job that will not run; all that waits there comes after it."""
+        ending: Job | None = job
+        while ending is not None:
+            for each in ending.to_leave or (ending,):
+                self._lanes.pop(each.lane, None)
+            ending = ending.then
 
     def close(self) -> None:
         """Begin no more of these jobs."""
@@ -258,9 +280,6 @@ class Jobs:
 
     def begin(self, assignment: Assignment, done: Collection[int] = frozenset()) -> PartitionJobs:
         """Return new jobs of a partition, of which ``done`` are finished by an earlier run."""
-        former = self._partitions.get(assignment)
-        if former is not None:
-            former.close()
         created = self._partitions[assignment] = PartitionJobs(assignment, self._limit, done)
         return created
 
@@ -282,6 +301,17 @@ class Jobs:
                 is_first = True
             if is_first:
                 ready.append(job)
+
+    def cut_back(self, partition: PartitionJobs, offset: int) -> None:
+        """Forget the jobs of a partition from an offset on: its log was truncated there, and other
+        records come now. Those that run go on."""
+        for _ in range(len(self._ready)):
+            job = self._ready.popleft()
+            if job.partition is partition and job.offset >= offset:
+                partition.end_lane(job)
+            else:
+                self._ready.append(job)
+        partition.cut_back(offset)
 
     def next(self) -> Job | None:
         """Take the next job that may run, None if there is none."""

@@ -114,7 +114,9 @@ class HandlerSession:
         assignment = span.origin.owner
         assert isinstance(assignment, Assignment)
         known = self._jobs.of(assignment)
-        if known is not None and known.follows(span.first_offset):
+        if known is not None:
+            if not known.follows(span.first_offset):
+                self._jobs.cut_back(known, span.first_offset)
             return known
         return self._jobs.begin(assignment, self._offsets.done_before(assignment))
 

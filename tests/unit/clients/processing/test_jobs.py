@@ -130,18 +130,63 @@ def test_nothing_of_a_closed_partition_begins():
     assert partition.first_unfinished == 1
 
 
-def test_records_that_are_read_again_after_a_seek_are_new_jobs():
-    jobs, partition = jobs_of(Ordering.PARTITION, 5)
+@pytest.mark.parametrize("ordering", list(Ordering))
+def test_a_truncated_log_takes_only_the_jobs_that_were_cut_off(ordering):
+    jobs, partition = jobs_of(ordering, 10)
+    running = [job for job in (jobs.next(), jobs.next(), jobs.next()) if job is not None]
+
+    jobs.cut_back(partition, 4)
+    jobs.add(partition, records(2, first=4))
+
+    assert partition.unfinished() == [0, 1, 2, 3, 4, 5]
+    handled = [job.offset for job in running]
+    for job in running:
+        finish(jobs, job)
+    while (following := jobs.next()) is not None:
+        handled.append(following.offset)
+        finish(jobs, following)
+    assert sorted(handled) == [0, 1, 2, 3, 4, 5]
+    assert partition.restart() == (None, [])
+
+
+@pytest.mark.parametrize("ordering", list(Ordering))
+def test_a_job_that_was_cut_off_while_it_ran_does_not_finish_the_record_in_its_place(ordering):
+    jobs, partition = jobs_of(ordering, 3, keys=1)
     running = jobs.next()
     assert running is not None
 
-    again = jobs.begin(partition.assignment)
-    jobs.add(again, records(5))
+    jobs.cut_back(partition, 0)
+    jobs.add(partition, records(2, keys=1))
     finish(jobs, running)
 
-    assert not partition.follows(0)
-    assert again.first_unfinished == 0
-    assert [job.partition for job in take_all(jobs)] == [again]
+    assert partition.unfinished() == [0, 1]
+    assert [job.offset for job in take_all(jobs)] == ([0, 1] if ordering is Ordering.NONE else [0])
+
+
+def test_a_truncated_log_keeps_no_offset_of_an_earlier_run_from_there_on():
+    jobs = Jobs(Ordering.NONE, 4)
+    partition = jobs.begin(Assignment(ORDERS), {1, 3})
+    jobs.add(partition, records(4))
+
+    jobs.cut_back(partition, 2)
+    jobs.add(partition, records(2, first=2))
+
+    assert partition.unfinished() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_batch_that_waits_for_its_next_attempt_is_cut_off_with_its_lanes(is_split):
+    jobs, partition = jobs_of(Ordering.KEY, 6)
+    batch = jobs.next_batch(6)
+    assert batch is not None
+    if is_split:
+        batch.split()
+    jobs.resume(batch)
+
+    jobs.cut_back(partition, 0)
+    jobs.add(partition, records(3))
+
+    assert [job.offset for job in take_all(jobs)] == [0, 1, 2]
 
 
 @given(
