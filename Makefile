@@ -3,6 +3,8 @@
 # hot modules are compiled (default: if there is a compiler).
 PYTHON ?= python3
 export PYK_EXTENSIONS ?= try
+# The tests start some hundred processes: without a cache each compiles all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN       := .venv/bin
 INSTALLED := .venv/.installed
