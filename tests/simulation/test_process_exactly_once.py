@@ -173,6 +173,32 @@ async def test_results_are_not_written_again_after_retention_has_deleted_what_wa
         assert len(await values_of(cluster, "bills")) == COUNT - 1
 
 
+@virtual_time
+async def test_a_transaction_commits_no_offset_beyond_a_position_that_has_gone_back():
+    async with cluster_with_orders() as cluster:
+        biller = Biller(cluster)
+        may_go_on = asyncio.Event()
+
+        async def bill(order: Any) -> ProducerRecord:
+            if order.value == b"57":  # the last one of partition 0
+                await may_go_on.wait()
+            return await biller.bill(order)
+
+        async with biller.producer, biller.consumer as consumer:
+            processing = consumer.process(bill, producer=biller.producer, ordering="none")
+            task = asyncio.create_task(processing)
+            await eventually(lambda: len(biller.handled) == COUNT - 1)
+            consumer.pause(PARTITIONS[0])
+            consumer.seek(PARTITIONS[0], 5)
+            may_go_on.set()
+            await eventually(lambda: len(biller.handled) == COUNT)
+            await asyncio.sleep(1)
+
+            assert (await committed(cluster))[PARTITIONS[0]] == 5
+            consumer.wakeup()
+            await task
+
+
 @pytest.mark.parametrize("limit", [16, 4096])
 @virtual_time
 async def test_what_a_note_cannot_name_is_not_written_before_it_can(limit):

@@ -177,6 +177,40 @@ async def test_records_before_a_truncation_are_handled_and_those_that_wait_behin
         assert topic.partitions[0].committed_offset == 4
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True], ids=["finished", "cancelled"])
+@virtual_time
+async def test_nothing_beyond_a_truncation_is_committed_before_new_records_are_there(is_cancelled):
+    handled: list[bytes] = []
+    may_go_on = asyncio.Event()
+
+    async def handle(record: Any) -> None:
+        if record.value == b"lost":
+            await may_go_on.wait()
+        handled.append(record.value)
+
+    async with fetching(group_id="g", leaders=(1,)) as (cluster, consumer):
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 0))
+        cluster.on(OffsetCommitRequest, stored)
+        cluster.append([b"0", b"1", b"2"])
+        cluster.append([b"3", b"lost"])
+        task = asyncio.create_task(consumer.process(handle, ordering="none", concurrency=2))
+        await eventually(lambda: handled == [b"0", b"1", b"2", b"3"])
+        cluster.logs["orders", 0].pop()  # by an unclean leader election
+        cluster.move(0, 2)
+        await asyncio.sleep(10)
+        if is_cancelled:
+            task.cancel()
+        else:
+            may_go_on.set()
+            consumer.wakeup()
+        await asyncio.wait({task})
+
+        assert await consumer.position(P0) == 3
+        requests = cluster.requests(OffsetCommitRequest)
+        committed = [r.message.topics[0].partitions[0].committed_offset for r in requests]
+        assert committed[-1] == 3
+
+
 def stored(request: OffsetCommitRequest) -> OffsetCommitResponse:
     """Answer that offsets are committed."""
     return OffsetCommitResponse(

@@ -37,17 +37,18 @@ class FinishedOffsets:
 
     def restart_at(self, assignment: Assignment) -> OffsetAndMetadata | None:
         """Return the first unfinished offset of a partition, and a note of what is finished
-        after it; None if all is finished."""
+        after it; None if all before the position is finished."""
         assigned = self._pauses.assigned(assignment)
         if assigned is None:
             return None
         with self._lock:
             partition = self._jobs.of(assignment)
             offset, finished = (None, []) if partition is None else partition.restart()
-        if offset is None:
-            return None
         # What is not before the position was truncated: other records will be there.
-        finished = [one for one in finished if one < assigned.buffer.position]
+        position = assigned.buffer.position
+        if offset is None or offset >= position:
+            return None
+        finished = [one for one in finished if one < position]
         return OffsetAndMetadata(offset, encode_finished(offset, finished, self.notes.max_bytes))
 
     def shorten_notes(self) -> bool:

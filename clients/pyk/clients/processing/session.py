@@ -206,6 +206,7 @@ class HandlerSession:
         if assigned is None:
             return
         self.pauses.end(partition)
-        unfinished = partition.first_unfinished
-        if unfinished is not None:
+        unfinished, position = partition.first_unfinished, assigned.buffer.position
+        # Not forward: where the log was truncated, or the application seeked, other records follow.
+        if unfinished is not None and not 0 <= position < unfinished:
             self._core.positions.seek(assigned, unfinished, -1)

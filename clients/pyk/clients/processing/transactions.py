@@ -327,8 +327,13 @@ class ResultTransactions:
         with self._lock:
             offset, ahead = partition.restart(written)
             after = partition.next_offset
+        position = assigned.buffer.position
+        # What is not before the position was truncated, or is read again after a seek.
+        if 0 <= position < (after if offset is None else offset):
+            return OffsetAndMetadata(position)
         if offset is None:
             return OffsetAndMetadata(max(after, finished))
+        ahead = [one for one in ahead if one < position or position < 0]
         note = encode_all(offset, ahead, self._seams.notes.max_bytes)
         if note is None:  # a seek meanwhile; it is selected again
             raise not_a_member(partition.topic_partition)
