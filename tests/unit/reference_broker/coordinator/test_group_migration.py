@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
-    TopicPartition,
 )
-from pyk.protocol.persisted import decode_versioned, encode_versioned
-from pyk.reference_broker.coordinator.group.consumer.classic_metadata import must_join_again
-from pyk.reference_broker.coordinator.group.consumer.member import MemberState
-from pyk.reference_broker.coordinator.group.consumer.migration import MigrationPolicy
 from pyk.reference_broker.coordinator.group.downgrade import Downgrade
-from pyk.runtime import slotted
+from support.classic_members import assigned, rejoin, stable
 from support.consumer_members import ConsumerGroups, configured, error_of
 from support.groups import GROUP, offset
 
 E = ErrorCode
-
-
-@pytest.fixture
-def groups() -> ConsumerGroups:
-    groups = ConsumerGroups()
-    groups.create("orders", 4)
-    return groups
-
-
-def assigned(partitions: list[int]) -> bytes:
-    topics = [TopicPartition(topic="orders", partitions=partitions)]
-    return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=topics), 1)
-
-
-def stable(groups: ConsumerGroups, count: int = 2) -> tuple[int, list[str]]:
-    """Bring classic members together, each with its share of the four partitions."""
-    joined = [groups.join_dynamic() for _ in range(count)]
-    groups.advance(3 * (count + 1))
-    generation = joined[0][1].response.generation_id
-    leader = joined[0][1].response.leader
-    members = sorted((each for each, _ in joined), key=lambda each: each != leader)
-    size = 4 // count
-    shares = {each: list(range(i * size, i * size + size)) for i, each in enumerate(members)}
-    for member_id in members[1:]:
-        groups.sync(member_id, generation)
-    groups.sync(leader, generation, {each: assigned(share) for each, share in shares.items()})
-    return generation, members
-
-
-def rejoin(groups: ConsumerGroups, member_id: str, owned: list[int] | None = None) -> int:
-    """Let a classic member join and sync in a consumer group; return its generation."""
-    answer = groups.join_owning(member_id, owned or []).response
-    assert not answer.error_code, answer
-    assert not groups.sync(member_id, answer.generation_id).error
-    generation: int = answer.generation_id
-    return generation
-
-
-def synced(groups: ConsumerGroups, member_id: str, generation: int) -> list[int]:
-    answer = groups.sync(member_id, generation).response
-    found = decode_versioned(ConsumerProtocolAssignment, answer.assignment)
-    return [n for each in found.assigned_partitions for n in each.partitions]
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["at once", "after a restart"])
@@ -218,159 +169,6 @@ def test_what_a_member_has_is_not_free_before_it_knows_that_it_has_lost_it(
     assert groups.assigned(b) == {"orders": [3] if knows else [2, 3]}
 
 
-# -- timing --------------------------------------------------------------------------------------
-
-
-def test_a_classic_member_has_the_session_timeout_that_it_asked_for(
-    groups: ConsumerGroups,
-) -> None:
-    groups.join_as("x", "orders")
-    a, joined = groups.join_dynamic(session_s=20)
-    groups.sync(a, joined.response.generation_id)
-    groups.advance(19)
-    assert not groups.heartbeat(a, joined.response.generation_id)
-    groups.advance(19)
-    groups.beat("x", 2)
-    assert a in groups.group.members
-
-    groups.advance(1)
-
-    assert list(groups.group.members) == ["x"]
-
-
-def test_a_classic_member_that_does_not_rejoin_in_time_is_removed(
-    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    generation, (a,) = stable(groups, 1)
-    groups.join_as("x", "orders")
-    for _ in range(12):
-        assert groups.heartbeat(a, generation) is E.REBALANCE_IN_PROGRESS
-        groups.beat("x", groups.group.members["x"].epoch)
-        groups.advance(5)
-
-    assert groups.heartbeat(a, generation) is E.UNKNOWN_MEMBER_ID
-    assert list(groups.group.members) == ["x"]
-    assert any(text.endswith("it has not joined again in time") for text in caplog.messages)
-
-
-def test_a_classic_member_that_does_not_sync_in_time_is_removed(
-    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    groups.join_as("x", "orders")
-    a, joined = groups.join_dynamic()
-    for _ in range(12):
-        assert a in groups.group.members
-        groups.heartbeat(a, joined.response.generation_id)
-        groups.beat("x", groups.group.members["x"].epoch, groups.assigned("x"))
-        groups.advance(5)
-
-    assert list(groups.group.members) == ["x"]
-    assert any(text.endswith("it has not sent SyncGroup in time") for text in caplog.messages)
-
-
-def test_a_classic_member_that_has_joined_again_in_time_stays(groups: ConsumerGroups) -> None:
-    generation, (a,) = stable(groups, 1)
-    groups.join_as("x", "orders")
-    assert groups.heartbeat(a, generation) is E.REBALANCE_IN_PROGRESS
-    groups.advance(5)
-    generation = rejoin(groups, a, [0, 1, 2, 3])
-    generation = rejoin(groups, a, groups.assigned(a)["orders"])
-
-    for _ in range(14):
-        groups.heartbeat(a, generation)
-        groups.beat("x", groups.group.members["x"].epoch, groups.assigned("x"))
-        groups.advance(5)
-
-    assert sorted(groups.group.members) == sorted([a, "x"])
-
-
-def test_the_session_of_a_classic_member_begins_when_it_joins(groups: ConsumerGroups) -> None:
-    groups.join_as("x", "orders")
-    a, _ = groups.join_dynamic(session_s=20)
-    groups.advance(19)
-    assert a in groups.group.members
-
-    groups.advance(1)  # long before it would have to sync
-
-    assert list(groups.group.members) == ["x"]
-
-
-def test_the_session_of_a_classic_member_begins_again_when_it_syncs(
-    groups: ConsumerGroups, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    groups.join_as("x", "orders")
-    a, joined = groups.join_dynamic(session_s=20)
-    groups.advance(15)
-    groups.sync(a, joined.response.generation_id)
-    groups.advance(19)
-    assert a in groups.group.members
-
-    groups.advance(1)
-
-    assert list(groups.group.members) == ["x"]
-    assert caplog.messages[-2].endswith("is removed: its session has ended")
-
-
-def test_a_classic_member_has_no_deadline_for_giving_up_but_that_of_joining(
-    groups: ConsumerGroups,
-) -> None:
-    _, (a,) = stable(groups, 1)
-    groups.join_as("x", "orders")
-
-    rejoin(groups, a, [0, 1, 2, 3])
-
-    assert groups.group.members[a].state.name == "UNREVOKED_PARTITIONS"
-    assert groups.deadlines == 2  # two sessions
-
-
-def test_the_timers_of_members_end_with_them(groups: ConsumerGroups) -> None:
-    groups.join_as("x", "orders")
-    a, joined = groups.join_dynamic()
-    groups.heartbeat(a, joined.response.generation_id)
-
-    groups.leave((a, None))
-    groups.leave_as("x")
-
-    assert groups.deadlines == 0
-
-
-# -- without members of the consumer protocol ----------------------------------------------------
-
-
-def test_classic_members_alone_in_a_consumer_group_share_what_others_leave(
-    groups: ConsumerGroups,
-) -> None:
-    configured(groups, migration_policy=MigrationPolicy.UPGRADE)
-    groups.join_as("x", "orders")
-    a, _ = groups.join_dynamic()
-    generation = rejoin(groups, a)
-
-    groups.leave_as("x")
-
-    assert groups.heartbeat(a, generation) is E.REBALANCE_IN_PROGRESS
-    generation = rejoin(groups, a)
-    assert sorted(synced(groups, a, generation)) == [0, 1, 2, 3]
-
-
-def test_classic_members_alone_in_a_consumer_group_learn_of_new_partitions(
-    groups: ConsumerGroups,
-) -> None:
-    configured(groups, migration_policy=MigrationPolicy.UPGRADE)
-    groups.join_as("x", "orders")
-    a, _ = groups.join_dynamic()
-    groups.leave_as("x")
-    generation = rejoin(groups, a)
-    assert not groups.heartbeat(a, generation)
-
-    groups.create("orders", 5)
-
-    assert groups.heartbeat(a, generation) is E.REBALANCE_IN_PROGRESS
-    assert 4 in synced(groups, a, rejoin(groups, a, [0, 1, 2, 3]))
-
-
 def test_a_group_that_is_too_large_for_a_classic_one_stays(groups: ConsumerGroups) -> None:
     small = ConsumerGroups(max_size_of_classic_groups=1)
     small.create("orders", 4)
@@ -514,27 +312,6 @@ def test_a_classic_member_in_the_place_of_a_static_one_drops_its_pattern(
     assert groups.group.patterns == {}
 
 
-def test_a_classic_member_that_has_to_give_up_joins_again_also_in_its_epoch(
-    groups: ConsumerGroups,
-) -> None:
-    groups.join_as("x", "orders")
-    a, _ = groups.join_dynamic()
-    member = groups.group.members[a]
-
-    needs = {
-        state: must_join_again(groups.group, slotted.evolve(member, state=state))
-        for state in MemberState
-    }
-
-    assert member.epoch == groups.group.assignment_epoch
-    assert needs == {
-        MemberState.STABLE: False,
-        MemberState.UNREVOKED_PARTITIONS: True,
-        MemberState.UNRELEASED_PARTITIONS: False,
-        MemberState.UNKNOWN: False,
-    }
-
-
 def test_a_static_member_that_is_back_may_commit_whatever_it_had_before(
     groups: ConsumerGroups,
 ) -> None:
@@ -544,16 +321,3 @@ def test_a_static_member_that_is_back_may_commit_whatever_it_had_before(
 
     (epochs,) = groups.group.members["x"].assigned.values()
     assert epochs == dict.fromkeys(range(4), 0)
-
-
-def test_a_classic_member_that_goes_on_with_heartbeats_has_to_give_up_in_time(
-    groups: ConsumerGroups,
-) -> None:
-    generation, (a,) = stable(groups, 1)
-    groups.join_as("x", "orders")
-    rejoin(groups, a, [0, 1, 2, 3])
-    before = groups.deadlines
-
-    groups.beat(a, generation, {"orders": [0, 1, 2, 3]})
-
-    assert groups.deadlines == before + 1
