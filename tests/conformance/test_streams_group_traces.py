@@ -13,7 +13,8 @@ import pytest
 from support import streams_traces
 from support.brokers import Kafka, ReferenceBroker
 
-# Where several members could get a task, Apache Kafka goes by the hashes of their random ids.
+# Where several members could get a task, Apache Kafka's answers differ between runs; by its source
+# it goes by the hashes of ids, which are random here.
 PLAYS = 10
 TRACES: list[list[Any]] = json.loads(streams_traces.FILE.read_text("utf-8"))
 

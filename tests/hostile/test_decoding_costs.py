@@ -94,7 +94,7 @@ def test_more_elements_cost_steps_and_memory_in_proportion(name: str) -> None:
             generated = compile_decoder(sample.cls, sample.version)
             assert steps(partial(generated, many, 0)) <= 4 * steps(partial(generated, few, 0))
             work, less = (partial(sample.cls.decode, data, sample.version) for data in (many, few))
-            for_few = max(peak_memory(less) for _ in range(3))  # kept objects may serve the first
+            for_few = max(peak_memory(less) for _ in range(3))
             assert takes_at_most(4 * (for_few + KEPT_BYTES) * ROUNDED, work)
 
 

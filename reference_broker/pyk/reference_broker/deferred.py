@@ -143,7 +143,7 @@ def _guarded(listener: Callable[[T], object], answer: Deferred[Any]) -> Callable
 
 
 def _fail(answer: Deferred[Any], error: Exception) -> None:
-    # Here, once: it is not known who waits, and nobody may.
+    # Logged here, once: perhaps nothing waits for the answer, and nothing else would tell.
     log.error("An answer failed because of a bug in pyk", exc_info=error)
     answer.fail(error)
 

@@ -91,7 +91,7 @@ def check_topology(topology: wire.Topology) -> None:
 
 
 def topology_record_value(topology: wire.Topology) -> StreamsGroupTopologyValue:
-    """Return the record of a topology; raise if it is none, for which Kafka has no message."""
+    """Return the record of a topology; raise if it is not valid: Kafka has no message for that."""
     ids = [each.subtopology_id for each in topology.subtopologies]
     if topology.epoch < 0 or len(set(ids)) < len(ids):
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
