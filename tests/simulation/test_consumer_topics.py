@@ -305,6 +305,28 @@ async def test_a_topic_that_was_created_again_is_read_from_its_beginning(options
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @virtual_time
+async def test_a_topic_that_was_created_again_with_as_many_records_is_committed(protocol):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        await produce(cluster, "orders", 5)
+        async with make_consumer(
+            cluster, topics=["orders"], group_id="g", group_protocol=protocol
+        ) as consumer:
+            assert len(await read(consumer, 5)) == 5
+            await consumer.commit()
+            await delete(cluster, "orders")
+            await cluster.create_topic("orders")
+            await produce(cluster, "orders", 5)
+            assert len(await read(consumer, 5, timeout=60)) == 5
+            await consumer.poll(10)
+
+            committed = await consumer.committed([("orders", 0)])
+
+            assert [offset.offset for offset in committed.values() if offset] == [5]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@virtual_time
 async def test_records_from_before_a_topic_was_created_again_are_not_committed(protocol):
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders")

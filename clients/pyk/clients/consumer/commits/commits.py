@@ -100,6 +100,8 @@ class Finished:
 
     offset: OffsetAndMetadata
     version: int
+    first_version: int = 0
+    """What was committed of positions before it is of a topic that was deleted since."""
 
 
 class HandledOffsets(Protocol):
@@ -141,15 +143,19 @@ class AutoCommit:
 
     def _is_news(self, partition: TopicPartition, finished: Finished) -> bool:
         offset, version = self._committed.get(partition, (-1, -1))
+        if version < finished.first_version:
+            return True
         if finished.offset.metadata not in ("", self._notes.get(partition)):
             return finished.version != version or finished.offset.offset >= offset
         if finished.version != version:
             return finished.offset.offset != offset
         return finished.offset.offset > offset
 
-    def is_behind(self, partition: TopicPartition, position: int) -> bool:
-        """Return whether not everything before ``position`` is committed, as far as is known."""
-        return self._committed.get(partition, (-1, -1))[0] < position
+    def is_behind(self, partition: TopicPartition, position: int, first_version: int = 0) -> bool:
+        """Return whether not everything before ``position`` is committed, as far as is known, since
+        the position had its ``first_version``."""
+        offset, version = self._committed.get(partition, (-1, -1))
+        return version < first_version or offset < position
 
     def committed_at(self, partition: TopicPartition, version: int) -> int | None:
         """Return what is committed since the position got its ``version``, None if nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from uuid import UUID
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
@@ -29,6 +30,7 @@ class DoubtfulPosition:
     position: int
     epoch: int
     start: int
+    topic_id: UUID | None
 
     @classmethod
     def stop(
@@ -39,7 +41,11 @@ class DoubtfulPosition:
         positions.doubt(assigned)
         if start == UNKNOWN:
             start = position
-        return cls(assigned, assigned.version, position, epoch, start)
+        return cls(assigned, assigned.version, position, epoch, start, assigned.topic_id)
+
+    def read_on(self, positions: Positions, offset: int, epoch: int) -> bool:
+        """Read on from ``offset``, unless another position was set since."""
+        return positions.settle(self.assigned, self.version, offset, epoch, self.topic_id)
 
 
 class DoubtfulPositions:
@@ -83,7 +89,7 @@ class DoubtfulPositions:
         versions = {
             partition: one.assigned.version
             for partition, one in self._stopped.items()
-            if self._positions.settle(one.assigned, one.version, one.position, one.epoch)
+            if one.read_on(self._positions, one.position, one.epoch)
         }
         for consumed in self._consumed:
             own = {p: version for p, version in versions.items() if p in consumed.offsets}
@@ -93,7 +99,7 @@ class DoubtfulPositions:
     def _go_back(self, partitions: Sequence[TopicPartition]) -> None:
         for partition in partitions:
             one = self._stopped[partition]
-            self._positions.settle(one.assigned, one.version, one.start, UNKNOWN)
+            one.read_on(self._positions, one.start, UNKNOWN)
         self._group.losses.transaction_aborted()
         self._look()
 
@@ -136,7 +142,7 @@ class DoubtfulPositions:
             if committed is not None:
                 known_epoch = committed.leader_epoch
                 offset, epoch = committed.offset, UNKNOWN if known_epoch is None else known_epoch
-            if self._positions.settle(one.assigned, one.version, offset, epoch) and committed:
+            if one.read_on(self._positions, offset, epoch) and committed:
                 # With its note: process() goes on behind what was finished ahead.
                 self._group.progress.stored(
                     {partition: committed}, {partition: one.assigned.version}

@@ -44,7 +44,7 @@ class CommitProgress:
                     target = OffsetAndMetadata(offset, "", known_epoch)
                     # Asked after the buffer: what that calls finished is known to the handlers.
                     target = self._unfinished(assigned) or target
-                    found[partition] = Finished(target, assigned.version)
+                    found[partition] = Finished(target, assigned.version, assigned.first_version)
         return found
 
     def _unfinished(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
@@ -65,7 +65,9 @@ class CommitProgress:
             for assigned in self._partitions
             if assigned.topic_partition in partitions
             and assigned.buffer.has_handed_out
-            and self._auto_commit.is_behind(assigned.topic_partition, assigned.buffer.position)
+            and self._auto_commit.is_behind(
+                assigned.topic_partition, assigned.buffer.position, assigned.first_version
+            )
         }
 
     def restart_offset(self, assigned: AssignedPartition) -> int:

@@ -11,6 +11,7 @@ cdef class AssignedPartition:
     cdef public object state
     cdef public object end
     cdef public object topic_id
+    cdef public long long first_version
     cdef public long long noted_offset
     cdef public long long seen_version
     cdef public object leader

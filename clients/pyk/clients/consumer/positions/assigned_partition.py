@@ -41,6 +41,8 @@ class AssignedPartition:
         """The end of the log, or the time, that RESET asks for."""
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
+        self.first_version = 0
+        """The first version of positions in this topic; those before are of a former one."""
         self.noted_offset = UNKNOWN
         """The offset whose commit may tell by its note what is finished of this log, -1 if none."""
         self.seen_version = UNKNOWN

@@ -106,11 +106,15 @@ class Positions:
     def topic_recreated(self, assigned: AssignedPartition, former_id: UUID) -> None:
         """Read a topic that was deleted and created again from its beginning: it is another topic.
 
-        All of its records are new to the consumer, whatever end the policy names.
+        All of its records are new to the consumer, whatever end the policy names. Where a position
+        is looked up, the answer may still be about the former topic, and does not count; one that
+        waits for a transaction is left to :meth:`settle`.
         """
+        assigned.first_version = assigned.version + 1
         buffer, saved = assigned.buffer, self.saved.take(assigned.topic_partition)
         another = Assignment(assigned.topic_partition, topic_id=assigned.topic_id)
         if saved is not None and saved.topic_id == assigned.topic_id:  # the former id was false
+            assigned.first_version = 0
             is_over = saved.assignment.is_lost
             self._writer.reassign(buffer, another if is_over else saved.assignment)
             self._know(assigned, saved.offset, saved.epoch)
@@ -127,6 +131,9 @@ class Positions:
         else:
             self._writer.reassign(buffer, another)
             assigned.noted_offset = UNKNOWN
+            if assigned.is_resolving:
+                self._writer.set_position(buffer, UNKNOWN, UNKNOWN)
+                assigned.retry_at = 0.0
 
     def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
         assigned.readable_end = UNKNOWN
@@ -267,12 +274,23 @@ class Positions:
         assigned.state = PositionState.IN_DOUBT
         assigned.recovered()
 
-    def settle(self, assigned: AssignedPartition, version: int, offset: int, epoch: int) -> bool:
+    def settle(
+        self,
+        assigned: AssignedPartition,
+        version: int,
+        offset: int,
+        epoch: int,
+        topic_id: UUID | None,
+    ) -> bool:
         """Read on from ``offset``, or from the end that a RESET asked for before if that is -1.
 
-        Returns False if another position was set since :meth:`doubt`.
+        Returns False if another position was set since :meth:`doubt`, or if the topic, which had
+        the id ``topic_id`` then, was created again.
         """
         if not self._is_current(assigned, version, PositionState.IN_DOUBT):
+            return False
+        if topic_id not in (None, assigned.topic_id):
+            self._begin_new_topic(assigned, offset)
             return False
         if offset == UNKNOWN:
             self._reset_to(assigned, assigned.end)

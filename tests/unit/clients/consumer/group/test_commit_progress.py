@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.commits.commits import AutoCommit, Finished
 from pyk.clients.consumer.group.commit_progress import CommitProgress
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -128,3 +131,52 @@ def test_a_commit_of_a_partition_that_is_gone_is_not_remembered() -> None:
     setting.positions.seek(setting.partition, 5, -1)
     setting.poll(1)
     assert setting.progress.uncommitted({A0}) == {A0: 6}
+
+
+def recreate(setting: Setting, topic_id: int, end: int) -> None:
+    """Create the topic again, and read it to its end."""
+    MetadataChanges(setting.partitions, setting.positions).topic_seen(
+        setting.partition, UUID(int=topic_id)
+    )
+    setting.positions.seek(setting.partition, 0, -1)
+    setting.poll(end)
+    setting.reader.finish()
+
+
+def test_what_was_committed_in_a_former_topic_is_not_committed_in_the_present_one() -> None:
+    setting = Setting()
+    setting.partition.topic_id = UUID(int=1)
+    setting.commit(5)
+    assert setting.news() == {}
+
+    recreate(setting, 2, end=5)
+
+    assert setting.news() == {A0: 5}
+    assert setting.progress.uncommitted([A0]) == {A0: 5}
+    setting.commit(5)
+    assert setting.news() == {}
+    assert setting.progress.uncommitted([A0]) == {}
+
+
+def test_a_commit_that_ends_after_its_topic_was_created_again_is_of_the_former_one() -> None:
+    setting = Setting()
+    setting.partition.topic_id = UUID(int=1)
+    version = setting.partition.version
+
+    recreate(setting, 2, end=5)
+    setting.progress.stored({A0: OffsetAndMetadata(5)}, {A0: version})
+
+    assert setting.news() == {A0: 5}
+
+
+def test_what_is_committed_stays_committed_after_a_false_topic_id() -> None:
+    setting = Setting()
+    setting.partition.topic_id = UUID(int=1)
+    setting.commit(5)
+
+    for topic_id in (2, 1):
+        MetadataChanges(setting.partitions, setting.positions).topic_seen(
+            setting.partition, UUID(int=topic_id)
+        )
+
+    assert setting.news() == {}

@@ -197,6 +197,56 @@ def test_a_topic_that_was_created_again_is_read_from_its_beginning(policy: str) 
     assert partition.buffer.finished == -1
 
 
+def test_an_offset_that_the_group_committed_in_the_former_topic_is_not_read_from() -> None:
+    setting = Setting()
+    partition = assigned(setting)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    version = partition.version
+
+    setting.changes.topic_seen(partition, UUID(int=2))
+    setting.positions.found_committed(partition, version, OffsetAndMetadata(10), 0.0)
+
+    assert (partition.state, partition.buffer.position) == (PositionState.COMMITTED, -1)
+
+
+def test_an_end_of_the_former_log_is_not_read_from() -> None:
+    setting = Setting()
+    partition = assigned(setting, has_group=False)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    version = partition.version
+    setting.positions.failed(partition, version, NotLeaderOrFollowerError("moved"), 0.0)
+
+    setting.changes.topic_seen(partition, UUID(int=2))
+    setting.positions.found_offset(partition, version, FoundOffset(10), 0.0)
+
+    assert (partition.state, partition.end) == (PositionState.RESET, OffsetSpec.LATEST)
+    assert setting.partitions.in_state(PositionState.RESET, 0.0) == [partition]
+
+
+def test_a_transaction_of_the_former_topic_does_not_say_where_to_read_on() -> None:
+    setting, partition = known(offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    setting.positions.doubt(partition)
+
+    setting.changes.topic_seen(partition, UUID(int=2))
+    is_settled = setting.positions.settle(partition, partition.version, 12, 3, UUID(int=1))
+
+    assert not is_settled
+    assert (partition.state, partition.end) == (PositionState.RESET, OffsetSpec.EARLIEST)
+
+
+def test_a_false_topic_id_during_a_transaction_changes_nothing() -> None:
+    setting, partition = known(offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    setting.positions.doubt(partition)
+
+    for number in (2, 1):
+        setting.changes.topic_seen(partition, UUID(int=number))
+
+    assert setting.positions.settle(partition, partition.version, 12, 3, UUID(int=1))
+    assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 12)
+
+
 def test_without_a_policy_a_topic_created_again_is_raised() -> None:
     setting, partition = known("none", offset=10)
     setting.changes.topic_seen(partition, UUID(int=1))
