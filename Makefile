@@ -62,9 +62,12 @@ types: $(INSTALLED) ## mypy, strict
 native: $(INSTALLED) ## compile the hot modules in place, or fail
 	PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
 
-docs: $(INSTALLED) ## write the references of messages and commands again; run every snippet of the user guide
+docs: $(INSTALLED) ## write the pages that are made from the code again; run every snippet of the user guide
 	PYTHONPATH=tests $(BIN)/python -m docs.message_pages
 	PYTHONPATH=tests $(BIN)/python -m docs.command_page
+	PYTHONPATH=tests $(BIN)/python -m docs.admin_calls
+	PYTHONPATH=tests $(BIN)/python -m docs.broker_apis
+	PYTHONPATH=tests $(BIN)/python -m docs.test_configuration_page
 	$(BIN)/pytest tests/docs
 
 audit: $(INSTALLED) $(AUDITORS) ## bandit on the code; known vulnerabilities of what requirements/ pins
