@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from pyk.runtime import slotted
 
 from .config import (
+    TOPIC_DEFINITIONS,
     BrokerConfig,
     BrokerConfigLayers,
     ConfigEntry,
@@ -15,8 +16,8 @@ from .config import (
     InvalidConfigError,
     ListenerConfig,
     LogConfig,
-    parse_topic_configs,
     stored_broker_configs,
+    stored_topic_configs,
 )
 from .config.layers import JAAS_CONFIG
 from .controller.configs import ALL_BROKERS
@@ -44,6 +45,7 @@ class BrokerConfigs:
         self._image = image
         self._listeners: list[Callable[[BrokerConfig], object]] = []
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
+        self._warned_for_topics: set[str] = set()
         self.broker: BrokerConfig = layers.broker_config()
         self._warn_of_ineffective()
 
@@ -108,7 +110,11 @@ class BrokerConfigs:
         key = frozenset(own.items())
         config = self._log_configs.get(key)
         if config is None:
-            config = self._layers.log_config(parse_topic_configs(own))
+            values, errors = stored_topic_configs(own)
+            for error in errors:
+                log.warning("Ignored a configuration of topic %r: %s", topic, error)
+            self._warn_of_ineffective_for_topics(values)
+            config = self._layers.log_config(values)
             self._log_configs[key] = config
         return config
 
@@ -118,7 +124,7 @@ class BrokerConfigs:
 
     def describe_topic_with(self, own: Mapping[str, str]) -> list[ConfigEntry]:
         """Return all configurations of a topic that has ``own`` values of its own."""
-        return self._layers.describe_topic(parse_topic_configs(own))
+        return self._layers.describe_topic(stored_topic_configs(own)[0])
 
     def describe_group(self, group_id: str) -> list[ConfigEntry]:
         """Return all configurations of a group, whether or not it exists."""
@@ -137,6 +143,14 @@ class BrokerConfigs:
     def describe_all_brokers(self) -> list[ConfigEntry]:
         """Return the configurations that were altered for all brokers of the cluster."""
         return self._layers.describe_all_brokers()
+
+    def _warn_of_ineffective_for_topics(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not TOPIC_DEFINITIONS[name].has_effect and name not in self._warned_for_topics:
+                self._warned_for_topics.add(name)
+                log.warning(
+                    "Configuration %s of topics has no effect in the reference broker", name
+                )
 
     def _warn_of_ineffective(self, known: Container[str] = ()) -> None:
         for name in self._layers.ineffective():

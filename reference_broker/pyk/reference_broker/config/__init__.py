@@ -24,6 +24,7 @@ from pyk.reference_broker.config.layers import (
     parse_dynamic_broker_config,
     parse_topic_configs,
     stored_broker_configs,
+    stored_topic_configs,
 )
 from pyk.reference_broker.config.listener_config import ListenerConfig
 from pyk.reference_broker.config.log_config import LogConfig
@@ -53,4 +54,5 @@ __all__ = [
     "parse_dynamic_broker_config",
     "parse_topic_configs",
     "stored_broker_configs",
+    "stored_topic_configs",
 ]

@@ -161,6 +161,8 @@ class ConfigDefinition:
         wrong = [name for name in parsed if self.choices and name not in self.choices]
         if wrong:
             raise self._error(value, f"{wrong[0]!r} is not one of {', '.join(self.choices)}")
+        if self.check is not None and not self.check(",".join(parsed)):
+            raise self._error(value, f"not valid. {self.doc}")
         return parsed
 
     def _check_range(self, number: float) -> None:

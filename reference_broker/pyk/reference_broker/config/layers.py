@@ -105,6 +105,29 @@ def check_topic_configs(values: Mapping[str, object]) -> None:
             f"max.compaction.lag.ms ({most})",
             name="min.compaction.lag.ms",
         )
+    if parsed.get("remote.storage.enable"):
+        raise InvalidConfigError(
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured "
+            "with remote log storage.",
+            name="remote.storage.enable",
+        )
+
+
+def stored_topic_configs(
+    values: Mapping[str, str],
+) -> tuple[dict[str, ConfigValue], list[InvalidConfigError]]:
+    """Return the typed values that the metadata log holds for a topic, and why others are ignored.
+
+    Other versions of Kafka have other configurations; a topic is served in spite of them.
+    """
+    parsed: dict[str, ConfigValue] = {}
+    errors = []
+    for name, value in values.items():
+        try:
+            parsed |= parse_topic_configs({name: value})
+        except InvalidConfigError as error:
+            errors.append(error)
+    return parsed, errors
 
 
 def parse_broker_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:

@@ -17,6 +17,7 @@ from pyk.reference_broker.config.definition import (
     string,
     strings,
 )
+from pyk.reference_broker.config.without_effect import TopicConfigWithoutEffect
 from pyk.runtime import slotted
 
 MAX_INT64 = (1 << 63) - 1
@@ -31,7 +32,7 @@ def _broker(name: str) -> dict[str, Any]:
 
 
 @slotted.frozen(kw_only=True)
-class LogConfig:
+class LogConfig(TopicConfigWithoutEffect):
     """The effective configuration of one topic."""
 
     cleanup_policy: tuple[str, ...] = strings(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pyk.reference_broker.config.definition import UpdateMode, integer, short, strings
+from pyk.reference_broker.config.without_effect import BrokerConfigWithoutEffect
 from pyk.runtime import slotted
 
 MINUTE_MS = 60_000
 
 
 @slotted.frozen(kw_only=True)
-class ShareConfig:
+class ShareConfig(BrokerConfigWithoutEffect):
     """What a broker has configured for share groups and for the coordinator of their state."""
 
     # Members

@@ -11,9 +11,11 @@ from pyk.reference_broker.config import (
     BrokerConfigLayers,
     ConfigSource,
     InvalidConfigError,
+    check_topic_configs,
     parse_broker_configs,
     parse_topic_configs,
     stored_broker_configs,
+    stored_topic_configs,
 )
 from pyk.reference_broker.config.kafka_broker_configs import kafka_rows
 
@@ -235,3 +237,54 @@ def test_every_topic_default_is_a_broker_configuration_of_the_same_type():
 def test_every_default_is_a_legal_value(definition):
     assert definition.parse(definition.format(definition.default)) == definition.default
     assert definition.doc.endswith(".")
+
+
+KAFKAS_OTHER_TOPIC_CONFIGS = {
+    "follower.replication.throttled.replicas": "0:1,2:3",
+    "leader.replication.throttled.replicas": "*",
+    "local.retention.bytes": "-2",
+    "local.retention.ms": "5",
+    "remote.log.copy.disable": "true",
+    "remote.log.delete.on.disable": "false",
+    "remote.storage.enable": "false",
+}
+
+
+@pytest.mark.parametrize(("name", "value"), KAFKAS_OTHER_TOPIC_CONFIGS.items())
+def test_configurations_of_topics_without_an_effect_are_kept_and_shown(name, value):
+    check_topic_configs({name: value})
+
+    described = entry(
+        BrokerConfigLayers.of({}).describe_topic(parse_topic_configs({name: value})), name
+    )
+    assert described.value == value
+    assert not described.definition.has_effect
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("follower.replication.throttled.replicas", "orders"),
+        ("leader.replication.throttled.replicas", "*,0:1"),
+        ("local.retention.bytes", "-3"),
+        ("local.retention.ms", "-3"),
+        ("remote.log.copy.disable", "maybe"),
+    ],
+)
+def test_invalid_values_without_an_effect_are_refused(name, value):
+    with pytest.raises(InvalidConfigError, match=name):
+        check_topic_configs({name: value})
+
+
+def test_topics_have_no_tiered_storage():
+    with pytest.raises(InvalidConfigError, match="Tiered Storage functionality is disabled"):
+        check_topic_configs({"remote.storage.enable": "true"})
+
+
+def test_what_is_invalid_of_a_stored_topic_is_ignored_and_explained():
+    values, errors = stored_topic_configs(
+        {"retention.ms": "5", "message.format.version": "2.8", "segment.bytes": "1"}
+    )
+
+    assert values == {"retention.ms": 5}
+    assert [error.name for error in errors] == ["message.format.version", "segment.bytes"]
