@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from pyk.reference_broker.storage.disk import Done, Work
 
@@ -22,7 +23,13 @@ class HeldDisk:
         if not self.is_held:
             self.do_all()
 
-    def do_one(self, error: OSError | None = None) -> None:
+    def take(self) -> Callable[[], None]:
+        """Take the oldest work out, and return what runs it."""
+        taken = HeldDisk()
+        taken._waiting.append(self._waiting.popleft())
+        return taken.do_all
+
+    def do_one(self, error: Exception | None = None) -> None:
         """Run the oldest work, or let it fail with ``error``."""
         work, done = self._waiting.popleft()
         try:

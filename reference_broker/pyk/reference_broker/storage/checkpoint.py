@@ -80,6 +80,11 @@ class OffsetCheckpoint:
         self._names_being_written = frozenset(self._offsets)
         return write
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether an update is under way."""
+        return self._is_writing
+
     def end_update(self, error: BaseException | None) -> None:
         """Learn how the last write went."""
         self._is_writing = False

@@ -80,6 +80,14 @@ class LeaderEpochs:
             first = EpochEntry(self.entries[index - 1].epoch, start_offset)
             self._replace([first, *self.entries[index:]])
 
+    def copy_from(self, other: LeaderEpochs) -> None:
+        """Take over the epochs of a log whose records these are, too.
+
+        Records alone do not tell of an epoch that has none, or none any more.
+        """
+        if self.entries != other.entries:
+            self._replace(list(other.entries))
+
     def begin_write(self) -> PendingWrite | None:
         """Return what writes the file, None if it holds all this."""
         if self._written is self.entries:

@@ -307,7 +307,8 @@ class Log:
     def roll(self, base_offset: int | None = None) -> None:
         """Finish the active segment and begin the next one at the log's end, or ``base_offset``.
 
-        Raises ``StorageError``; the active segment then stays the active one.
+        A log that ends before ``base_offset`` ends there now. Raises ``StorageError``; the active
+        segment then stays the active one.
         """
         if base_offset is None:
             base_offset = self.log_end_offset
@@ -323,6 +324,7 @@ class Log:
             raise StorageError(
                 f"cannot begin a segment of {self.topic_partition}: {error}"
             ) from error
+        self.log_end_offset = base_offset
         self._roll_jitter_ms = self._next_jitter()
 
     def _flushed(self) -> None:

@@ -63,19 +63,28 @@ class LogCheckpoints:
         """Learn how the last write of a file went."""
         self._files[task].end_update(error)
 
-    def write_log_start_offset(self, partition: TopicPartition, offset: int) -> None:
-        """Write down, now, where a log starts that is not among the logs yet; raise ``OSError``.
+    def write_now(
+        self, partition: TopicPartition, *, recovery_point: int, log_start_offset: int | None
+    ) -> bool:
+        """Write down, now, what a log needs that is not among the logs yet; raise ``OSError``.
 
-        One that is being written does not get it: the next one does.
+        Returns False, and writes nothing, while a file is being written.
         """
-        write = self.log_start_offsets.begin_update({partition: offset})
-        if write is not None:
-            try:
-                write.finish()
-            except OSError as error:
-                self.log_start_offsets.end_update(error)
-                raise
-            self.log_start_offsets.end_update(None)
+        offsets = {self.recovery_points: recovery_point}
+        if log_start_offset is not None:
+            offsets[self.log_start_offsets] = log_start_offset
+        if any(file.is_writing for file in offsets):
+            return False
+        for file, offset in offsets.items():
+            write = file.begin_update({partition: offset})
+            if write is not None:
+                try:
+                    write.finish()
+                except OSError as error:
+                    file.end_update(error)
+                    raise
+                file.end_update(None)
+        return True
 
     def forget(self, partition: TopicPartition) -> None:
         """Leave a partition out of all files, each from its next write on."""

@@ -256,12 +256,23 @@ class LogDirectory:
         """Return whether no checkpoint on the disk names an earlier log."""
         return not self._checkpoints.may_name(partition)
 
-    def rename_copy(self, partition: TopicPartition, log_start_offset: int) -> None:
+    def write_offsets_of_copy(self, copy: Log, log_start_offset: int) -> bool:
+        """Write down what a start must know of a copy that gets the name of the log.
+
+        Without its recovery point, gaps that compaction has left would look like losses. Returns
+        False while the checkpoints are being written; raises ``OSError``.
+        """
+        is_named_by_segment = log_start_offset <= copy.segments.first.base_offset
+        return self._checkpoints.write_now(
+            copy.topic_partition,
+            recovery_point=copy.recovery_point,
+            log_start_offset=None if is_named_by_segment else log_start_offset,
+        )
+
+    def rename_copy(self, partition: TopicPartition) -> None:
         """Give a copy, which is complete and closed, the name of the log; raise ``OSError``."""
         copy = self.futures.get(partition)
         assert copy is not None
-        if log_start_offset > copy.segments.first.base_offset:
-            self._checkpoints.write_log_start_offset(partition, log_start_offset)
         filesystem = self.data_directory.filesystem
         filesystem.rename(copy.directory, self.data_directory.path_of(partition))
         self.futures.take(partition)
@@ -279,6 +290,7 @@ class LogDirectory:
         )
         moved.high_watermark, moved.compacted_to = source.high_watermark, source.compacted_to
         moved.producers = source.producers
+        moved.leader_epochs.copy_from(source.leader_epochs)
         self._logs[partition] = moved
         return moved
 

@@ -24,6 +24,7 @@ from pyk.reference_broker.storage.log_homes import LogHomes
 from pyk.reference_broker.storage.move_marker import (
     GIVEN_UP,
     REPLACES,
+    has_marker,
     remove_marker,
     write_marker,
 )
@@ -163,13 +164,27 @@ class LogMoves:
     # Copying
 
     def _begin_copy(self, move: Move) -> None:
-        # Of an earlier move: with those, a crash would leave open which log counts.
-        remove_marker(move.source.filesystem, move.source.directory)
+        self._end_earlier_move(move)
         move.target.prepare_name(move.partition)
         source = move.source
         move.copy = move.target.futures.create(
             move.partition, source.config, move.topic_id, source.log_start_offset
         )
+
+    def _end_earlier_move(self, move: Move) -> None:
+        """Remove the marker of an earlier move: with two, a crash would leave open what counts.
+
+        Before that, what may be left of the other log of that move goes, and stays gone.
+        """
+        source = move.source
+        if not has_marker(source.filesystem, source.directory):
+            return
+        home = self._homes.of(move.partition)
+        for directory in self._homes.directories:
+            if directory is not home:
+                directory.delete(move.partition)
+                directory.data_directory.filesystem.sync_directory(directory.path)
+        remove_marker(source.filesystem, source.directory)
 
     def _read(self, move: Move) -> None:
         """Let the disk read the next chunk."""
@@ -181,10 +196,10 @@ class LogMoves:
             move.is_busy = False
             if self._moves.get(move.partition) is not move:
                 return
-            if isinstance(error, OSError):
+            if error is not None:
                 self._fail(move, error)
             else:
-                self._guard(move, lambda each: self._append(each, data[0]))
+                self._guard(move, lambda each: self._append(each, data[0], end_offset))
                 move.is_close = move.copy is not None and move.copy.log_end_offset >= end_offset
                 self._charge(data[0])
             self._arm(self._io_allowed_at)
@@ -200,11 +215,14 @@ class LogMoves:
             copy.log_end_offset, min(CHUNK_BYTES, source.config.max_segment_bytes)
         )
 
-    def _append(self, move: Move, data: bytes) -> None:
-        """Append a chunk to the copy."""
+    def _append(self, move: Move, data: bytes, end_offset: int) -> None:
+        """Append a chunk to the copy; without one, the log has no batch below ``end_offset``."""
         source, copy = move.source, move.copy
         assert copy is not None
         if not data:
+            # It ends after its last batch: later ones were compacted away.
+            copy.roll(end_offset)
+            copy.flusher.appended(end_offset, copy.config.flush_messages)
             return
         if copy.log_start_offset == copy.log_end_offset:
             # The log may start in the middle of a batch.
@@ -231,6 +249,7 @@ class LogMoves:
         """Bring the copy onto the disk, with its marker, and then let it take the log's place."""
         copy = move.copy
         assert copy is not None
+        copy.leader_epochs.copy_from(move.source.leader_epochs)
         move.is_busy = True
 
         def flushed() -> None:
@@ -243,7 +262,7 @@ class LogMoves:
             move.is_busy = False
             if self._moves.get(move.partition) is not move:
                 return
-            if isinstance(error, OSError):
+            if error is not None:
                 self._fail(move, error)
             else:
                 move.is_marked = True
@@ -261,7 +280,7 @@ class LogMoves:
         while move.is_behind and copied < CHUNK_BYTES:
             data = self._next_records(move).read()
             copied += len(data)
-            self._append(move, data)
+            self._append(move, data, source.log_end_offset)
         if move.is_behind:
             move.is_close = False
             return
@@ -269,9 +288,13 @@ class LogMoves:
         if not target.is_name_free(move.partition):
             move.not_before = self._environment.clock.now() + NAME_RETRY_SECONDS
             return
+        copy.flusher.flush_now()
+        if not target.write_offsets_of_copy(copy, source.log_start_offset):
+            move.not_before = self._environment.clock.now() + NAME_RETRY_SECONDS
+            return
         copy.close()
         move.is_renamed = True
-        target.rename_copy(move.partition, source.log_start_offset)
+        target.rename_copy(move.partition)
         moved = target.open_moved(source)
         home = self._homes.of(move.partition)
         del self._moves[move.partition]

@@ -49,11 +49,15 @@ def read_marker(filesystem: FileSystem, directory: str) -> MoveMarker:
     return MoveMarker(state, move_id)
 
 
+def has_marker(filesystem: FileSystem, directory: str) -> bool:
+    """Return whether there is a marker beside a log; raise ``OSError``."""
+    return filesystem.exists(f"{directory}/{FILE_NAME}")
+
+
 def remove_marker(filesystem: FileSystem, directory: str) -> None:
     """Remove the marker of an earlier move, durably; raise ``OSError``."""
-    path = f"{directory}/{FILE_NAME}"
-    if filesystem.exists(path):
-        filesystem.remove(path)
+    if has_marker(filesystem, directory):
+        filesystem.remove(f"{directory}/{FILE_NAME}")
         filesystem.sync_directory(directory)
 
 

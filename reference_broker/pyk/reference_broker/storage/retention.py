@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from pyk.reference_broker.config import LogConfig
@@ -31,12 +32,15 @@ def count_deletable(
     2. The log is larger than ``retention.bytes`` even without it.
     3. Its newest record is older than ``retention.ms``.
 
-    What is not below the high watermark stays, and so does an empty segment.
+    What is not below the high watermark stays, and so does the last segment if it is empty. Others
+    may be empty where Kafka has compacted them.
     """
     excess = log_size - config.retention_bytes
     count = 0
-    for segment in segments:
-        if segment.size == 0 or segment.end_offset > high_watermark:
+    for segment, following in pairwise(chain(segments, [None])):
+        assert segment is not None
+        is_empty_end = segment.size == 0 and following is None
+        if is_empty_end or segment.end_offset > high_watermark:
             break
         age_ms = now_ms - segment.largest_timestamp_ms
         is_out = segment.end_offset <= log_start_offset

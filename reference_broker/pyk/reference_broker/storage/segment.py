@@ -57,6 +57,7 @@ class LogSegment:
         self._first_timestamp: int | None = None
         self._files = files
         self._filesystem = files.filesystem
+        files.release(self.log_path)  # it may be that of an earlier log of this name
         self._has_more_in_file = False
         self._forget_last_batch()
         self.indexes = SegmentIndexes(files.filesystem, self.path, base_offset, more_suffix)

@@ -239,6 +239,17 @@ def test_log_whose_records_are_all_old_goes_on_with_an_empty_segment():
     assert append(log, b"2") == 2
 
 
+def test_an_empty_segment_does_not_keep_older_ones_or_those_after_it():
+    log = open_log(retention_ms=1000)
+    log.roll(5)  # as Kafka leaves a segment whose records were all compacted away
+    append(log, b"5")
+
+    assert log.delete_old_segments(START_MS + 5000) == 2
+
+    assert (log.log_start_offset, log.log_end_offset) == (6, 6)
+    assert log.delete_old_segments(START_MS + 9000) == 0
+
+
 def test_truncation_removes_the_batch_that_holds_the_offset_and_all_after_it():
     log = open_log(segment_bytes=200, index_interval_bytes=0)
     for number in range(0, 10, 2):

@@ -12,7 +12,7 @@ from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import VirtualClock
 from support.disks import HeldDisk
 from support.log_managers import ONE, TWO, log_config, open_manager
-from support.logs import ORDERS, append
+from support.logs import ORDERS, append, values
 
 
 @pytest.fixture
@@ -127,3 +127,22 @@ def test_new_log_waits_for_the_next_checkpoint_if_one_could_not_be_written(files
 
     assert made == [True]
     assert manager.free_name(ORDERS, TWO)
+
+
+def test_log_is_not_written_to_files_of_an_earlier_one_that_could_not_be_opened(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"old")
+    manager.close()
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    # The records are read, and then a snapshot of the producers cannot be.
+    unreadable = faulty.on("open", "/data/orders-0/*.snapshot").fail()
+    with pytest.raises(StorageError):
+        manager.get_or_create(ORDERS, log_config(), ONE)
+    unreadable.heal()
+    manager.delete(ORDERS)
+
+    append(manager.get_or_create(ORDERS, log_config(), TWO), b"new")
+
+    manager.abandon()
+    assert values(open_manager(filesystem).get_or_create(ORDERS, log_config(), TWO)) == [b"new"]

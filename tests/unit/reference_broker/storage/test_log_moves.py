@@ -1,23 +1,16 @@
-"""Logs that move from one data directory to another, also when the broker or a disk fails."""
+"""Logs that move from one data directory to another, in use."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
 from random import Random
-from typing import Any
 
 import pytest
 
 from pyk.protocol.topics import TopicPartition
-from pyk.reference_broker.config import BrokerConfigLayers
-from pyk.reference_broker.storage import Log, LogError, LogManager, StorageError
-from pyk.reference_broker.storage.disk import Disk
+from pyk.reference_broker.storage import Log, LogError
 from pyk.reference_broker.storage.log_moves import MOVES_AT_ONCE
-from pyk.runtime.filesystem import FileSystem
-from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.storage.maintenance import Task
 from pyk.runtime.filesystem.memory import MemoryFileSystem
-from pyk.runtime.virtual_time import VirtualClock
 from support.disks import HeldDisk
 from support.log_managers import ONE, TWO, log_config
 from support.logs import (
@@ -28,68 +21,9 @@ from support.logs import (
     end_transaction,
     values,
 )
+from support.moving_logs import A, B, C, MovingBroker, filled, texts
 
-A, B, C = "/a", "/b", "/c"
-MOST_OPERATIONS = 120
-
-
-class Broker:
-    """The logs of a broker with three directories, whose moves run when they are due."""
-
-    def __init__(
-        self, filesystem: FileSystem, *, disk: Disk | None = None, **config: object
-    ) -> None:
-        self.clock = VirtualClock()
-        self.logs = LogManager.open(
-            filesystem,
-            A,
-            BrokerConfigLayers.of(
-                {name.replace("_", "."): value for name, value in config.items()}
-            ).broker_config(),
-            clock=self.clock,
-            random=Random(5),
-            log_dirs=(A, B, C),
-            disk=disk,
-        )
-        self.due: float | None = None
-        self.logs.arm_moves = self._arm
-        self.logs.when_failed(self.logs.take_offline)
-
-    def _arm(self, at: float) -> None:
-        self.due = at
-
-    def create(self, partition: TopicPartition = ORDERS, **config: Any) -> Log:
-        return self.logs.get_or_create(partition, log_config(**config), ONE)
-
-    @property
-    def log(self) -> Log:
-        """The log of the partition, wherever it is."""
-        found = self.logs.get(ORDERS)
-        return self.create() if found is None else found
-
-    @property
-    def home(self) -> str:
-        home = self.logs.homes.of(ORDERS)
-        assert home is not None
-        return home.path
-
-    def move(self, path: str) -> None:
-        target = self.logs.homes.at(path)
-        assert target is not None
-        self.logs.moves.begin(self.log, ONE, target)
-
-    def step(self) -> None:
-        """Let the moves go on once."""
-        assert self.due is not None
-        at, self.due = self.due, None
-        self.clock.advance(max(0.0, at - self.clock.now()))
-        self.logs.moves.run()
-
-    def finish(self, steps: int = 100) -> None:
-        """Let the moves go on until they are done."""
-        while self.logs.moves.get(ORDERS) is not None and steps:
-            self.step()
-            steps -= 1
+SECOND = TopicPartition("second", 0)
 
 
 @pytest.fixture
@@ -97,19 +31,8 @@ def filesystem() -> MemoryFileSystem:
     return MemoryFileSystem()
 
 
-def filled(broker: Broker, count: int = 10, **config: Any) -> Log:
-    log = broker.create(internal_segment_bytes="400", **config)
-    for number in range(count):
-        append(log, b"%d" % number)
-    return log
-
-
-def texts(count: int) -> list[bytes]:
-    return [b"%d" % number for number in range(count)]
-
-
 def test_a_log_moves_with_all_its_records(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     source = filled(broker)
 
     broker.move(B)
@@ -126,13 +49,13 @@ def test_a_log_moves_with_all_its_records(filesystem):
 
 
 def test_a_moved_log_is_found_again(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     filled(broker)
     broker.move(B)
     broker.finish()
     broker.logs.close()
 
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
 
     assert broker.home == B
     assert values(broker.log) == texts(10)
@@ -140,7 +63,7 @@ def test_a_moved_log_is_found_again(filesystem):
 
 def test_records_are_appended_while_a_log_moves(filesystem):
     disk = HeldDisk()
-    broker = Broker(filesystem, disk=disk)
+    broker = MovingBroker(filesystem, disk=disk)
     source = filled(broker)
     broker.move(B)
 
@@ -159,7 +82,7 @@ def test_records_are_appended_while_a_log_moves(filesystem):
 
 
 def test_a_log_that_is_written_to_all_the_time_moves(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     filled(broker)
     broker.move(B)
 
@@ -173,7 +96,7 @@ def test_a_log_that_is_written_to_all_the_time_moves(filesystem):
 
 
 def test_a_few_logs_move_at_once_and_the_others_after_them(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     partitions = [TopicPartition("many", number) for number in range(12)]
     for partition in partitions:
         append(broker.create(partition), b"0")
@@ -193,7 +116,7 @@ def test_a_few_logs_move_at_once_and_the_others_after_them(filesystem):
 
 def test_a_move_that_is_given_up_makes_room_for_another(filesystem):
     disk = HeldDisk()
-    broker = Broker(filesystem, disk=disk)
+    broker = MovingBroker(filesystem, disk=disk)
     partitions = [TopicPartition("many", number) for number in range(6)]
     for partition in partitions:
         append(broker.create(partition), b"0")
@@ -213,7 +136,7 @@ def test_a_move_that_is_given_up_makes_room_for_another(filesystem):
 
 
 def test_a_log_that_starts_in_the_middle_of_a_batch_moves(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     log = broker.create()
     append(log, b"0", b"1", b"2")
     append(log, b"3")
@@ -225,11 +148,11 @@ def test_a_log_that_starts_in_the_middle_of_a_batch_moves(filesystem):
     assert broker.log.log_start_offset == 1
     assert values(broker.log) == [b"1", b"2", b"3"]
     filesystem.crash(loses_unflushed=False)
-    assert Broker(filesystem).log.log_start_offset == 1
+    assert MovingBroker(filesystem).log.log_start_offset == 1
 
 
 def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     log = filled(broker)
     broker.move(B)
     broker.step()
@@ -244,7 +167,7 @@ def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem):
 
 
 def test_an_empty_log_moves(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     broker.create()
 
     broker.move(B)
@@ -254,7 +177,7 @@ def test_an_empty_log_moves(filesystem):
 
 
 def test_producers_and_transactions_move_with_their_log(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     log = broker.create()
     append_in_transaction(log, b"0", producer_id=7, producer_epoch=0, base_sequence=0)
     end_transaction(log, commit=False)
@@ -270,11 +193,92 @@ def test_producers_and_transactions_move_with_their_log(filesystem):
     end_transaction(broker.log, commit=True)
     assert broker.log.last_stable_offset == 4
     broker.logs.close()
-    assert aborted_transactions(Broker(filesystem).log) == [(7, 0)]
+    assert aborted_transactions(MovingBroker(filesystem).log) == [(7, 0)]
+
+
+def test_a_leader_epoch_without_records_moves_with_its_log(filesystem):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    append(log, b"0", leader_epoch=2)
+    log.leader_epochs.assign(5, log.log_end_offset)
+
+    broker.move(B)
+    broker.finish()
+
+    assert broker.log.leader_epochs.entries == [(2, 0), (5, 1)]
+    filesystem.crash(loses_unflushed=True, random=Random(1))
+    assert MovingBroker(filesystem).log.leader_epochs.end_offset_of(2, 1) == (2, 1)
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_a_log_that_ends_after_its_last_batch_moves(filesystem, kept):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    for number in range(kept):
+        append(log, b"%d" % number)
+    end_after_last_batch(log, 8)
+
+    broker.move(B)
+    broker.finish()
+
+    assert broker.home == B
+    assert values(broker.log) == texts(kept)
+    assert (broker.log.log_start_offset, broker.log.log_end_offset) == (0, 8)
+    append(broker.log, b"8")
+    filesystem.crash(loses_unflushed=False)
+    assert values(MovingBroker(filesystem).log) == [*texts(kept), b"8"]
+
+
+def end_after_last_batch(log: Log, offset: int) -> None:
+    """Let a log end as one does in Kafka after its last records were compacted away."""
+    log.roll(offset)
+    log.log_end_offset = log.high_watermark = offset
+    log.flusher.appended(offset, log.config.flush_messages)
+
+
+def test_a_log_with_gaps_that_has_moved_is_whole_after_a_kill(filesystem):
+    broker = MovingBroker(filesystem)
+    log = filled(broker, 4)
+    end_after_last_batch(log, 8)
+    for number in range(8, 12):
+        append(log, b"%d" % number)
+    expected = values(log)
+
+    broker.move(B)
+    broker.finish()
+    filesystem.crash(loses_unflushed=False)
+
+    assert values(MovingBroker(filesystem).log) == expected
+
+
+def test_where_a_moving_log_starts_is_written_once_its_checkpoint_is_not_being_written(filesystem):
+    disk = HeldDisk()
+    disk.is_held = False
+    broker = MovingBroker(filesystem, disk=disk)
+    append(broker.log, b"0", b"1", b"2")
+    broker.log.advance_log_start_offset(1)
+    target = broker.logs.homes.at(B)
+    broker.logs.homes.prefer(SECOND, target)
+    second = broker.create(SECOND)
+    append(second, b"0", b"1")
+    second.advance_log_start_offset(1)
+    disk.is_held = True
+    target.tasks.perform(Task.CHECKPOINT_LOG_START_OFFSETS)
+    finish_write = disk.take()
+    disk.is_held = False
+
+    broker.move(B)
+    broker.finish(8)
+    finish_write()
+    broker.finish()
+
+    assert broker.home == B
+    filesystem.crash(loses_unflushed=False)
+    assert MovingBroker(filesystem).log.log_start_offset == 1
 
 
 def test_a_log_moves_there_and_back(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     filled(broker)
 
     for path in (B, A, C, A, B):
@@ -287,7 +291,7 @@ def test_a_log_moves_there_and_back(filesystem):
 
 
 def test_a_move_that_is_given_up_leaves_nothing(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     log = filled(broker)
     broker.move(B)
     broker.step()
@@ -300,7 +304,7 @@ def test_a_move_that_is_given_up_leaves_nothing(filesystem):
 
 
 def test_a_log_that_is_deleted_while_it_moves_is_gone(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     filled(broker)
     broker.move(B)
     broker.step()
@@ -312,7 +316,7 @@ def test_a_log_that_is_deleted_while_it_moves_is_gone(filesystem):
 
 
 def test_a_move_goes_on_after_a_restart(filesystem):
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
     filled(broker)
     broker.move(B)
     broker.step()
@@ -320,7 +324,7 @@ def test_a_move_goes_on_after_a_restart(filesystem):
     assert [name for name in filesystem.list_directory(B) if name.endswith("-future")]
     filesystem.crash(loses_unflushed=False)
 
-    broker = Broker(filesystem)
+    broker = MovingBroker(filesystem)
 
     assert broker.home == A
     assert broker.logs.homes.take_unfinished(ORDERS) is broker.logs.homes.at(B)
@@ -329,7 +333,7 @@ def test_a_move_goes_on_after_a_restart(filesystem):
 
 def test_a_move_keeps_to_its_rate(filesystem):
     name = "replica_alter_log_dirs_io_max_bytes_per_second"
-    broker = Broker(filesystem, **{name: 100})
+    broker = MovingBroker(filesystem, **{name: 100})
     log = filled(broker)
     began = broker.clock.now()
 
@@ -341,7 +345,7 @@ def test_a_move_keeps_to_its_rate(filesystem):
 
 
 def test_a_log_that_moves_is_not_compacted(filesystem):
-    broker = Broker(filesystem, log_cleaner_backoff_ms=0)
+    broker = MovingBroker(filesystem, log_cleaner_backoff_ms=0)
     log = broker.create(cleanup_policy="compact", internal_segment_bytes="200")
     for _ in range(20):
         append(log, b"same key")
@@ -351,121 +355,3 @@ def test_a_log_that_moves_is_not_compacted(filesystem):
     broker.logs.compactor.run(broker.logs.config)
 
     assert len(log.segments) == sizes
-
-
-def test_a_full_disk_delays_a_move(filesystem, caplog):
-    faulty = FaultyFileSystem(filesystem)
-    broker = Broker(faulty)
-    filled(broker)
-    broker.move(B)
-    full = faulty.full("/b/*")
-
-    for _ in range(5):
-        broker.step()
-    assert broker.home == A
-    assert caplog.text.count("Could not move") == 1
-    full.heal()
-    broker.finish()
-
-    assert broker.home == B
-    assert values(broker.log) == texts(10)
-
-
-@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
-def test_a_kill_at_any_point_of_a_move_loses_and_doubles_nothing(operation):
-    filesystem = MemoryFileSystem()
-    broker = Broker(filesystem)
-    filled(broker)
-    broker.logs.close()
-    faulty = FaultyFileSystem(filesystem)
-    broker = Broker(faulty)
-    log, expected = broker.log, texts(10)
-    broker.move(B)
-    faulty.on("any").after(operation).fail()
-
-    for number in range(10, 22):
-        with contextlib.suppress(LogError, OSError):
-            append(broker.log, b"%d" % number)
-            expected.append(b"%d" % number)
-        if broker.due is not None:
-            broker.step()
-    filesystem.crash(loses_unflushed=False)
-
-    broker = Broker(filesystem)
-    assert values(broker.log)[: len(expected)] == expected
-    assert log.log_end_offset >= 10
-    broker.move(C)
-    broker.finish()
-    assert values(broker.log)[: len(expected)] == expected
-
-
-@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
-def test_a_power_failure_at_any_point_of_a_move_loses_nothing_that_was_flushed(operation):
-    filesystem = MemoryFileSystem()
-    broker = Broker(filesystem)
-    filled(broker, flush_messages="1")
-    broker.logs.close()
-    faulty = FaultyFileSystem(filesystem)
-    broker = Broker(faulty)
-    log, expected = broker.create(flush_messages="1"), texts(10)
-    broker.move(B)
-    faulty.on("any").after(operation).fail()
-
-    for number in range(10, 22):
-        with contextlib.suppress(LogError, OSError):
-            append(broker.log, b"%d" % number)
-            if broker.log.safe_offset > number:
-                expected.append(b"%d" % number)
-        if broker.due is not None:
-            broker.step()
-    filesystem.crash(loses_unflushed=True, random=Random(operation))
-
-    broker = Broker(filesystem)
-    assert values(broker.log)[: len(expected)] == expected
-    assert log.log_end_offset >= 10
-
-
-@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
-def test_a_target_that_fails_at_any_point_of_a_move_costs_the_source_nothing(operation):
-    filesystem = MemoryFileSystem()
-    faulty = FaultyFileSystem(filesystem)
-    broker = Broker(faulty)
-    filled(broker)
-    faulty.on("any", B).after(operation).fail()
-    expected = texts(10)
-    broker.move(B)
-
-    for number in range(10, 22):
-        if broker.logs.homes.of(ORDERS) is not None and broker.home != B:
-            append(broker.log, b"%d" % number)
-            expected.append(b"%d" % number)
-        elif broker.logs.homes.of(ORDERS) is not None:
-            with contextlib.suppress(StorageError):
-                append(broker.log, b"%d" % number)
-                expected.append(b"%d" % number)
-        if broker.due is not None:
-            broker.step()
-    broker.logs.close()
-    faulty.heal()
-
-    broker = Broker(filesystem)
-    assert values(broker.log)[: len(expected)] == expected
-
-
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
-def test_a_source_that_cannot_be_deleted_does_not_count_after_a_restart(filesystem, error):
-    faulty = FaultyFileSystem(filesystem)
-    broker = Broker(faulty)
-    filled(broker)
-    broker.move(B)
-    faulty.on("rename", "/a/*-delete").fail(error)
-    broker.finish()
-    append(broker.log, b"10")
-    assert filesystem.exists("/a/orders-0")
-    filesystem.crash(loses_unflushed=False)
-
-    broker = Broker(filesystem)
-
-    assert broker.home == B
-    assert values(broker.log) == texts(11)
-    assert not filesystem.exists("/a/orders-0")

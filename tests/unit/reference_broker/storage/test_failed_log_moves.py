@@ -1,0 +1,213 @@
+"""Logs that move from one data directory to another, when the broker or a disk fails."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from random import Random
+
+import pytest
+
+from pyk.reference_broker.storage import LogError, StorageError
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from support.disks import HeldDisk
+from support.logs import ORDERS, append, values
+from support.moving_logs import A, B, C, MovingBroker, filled, texts
+
+MOST_OPERATIONS = 120
+
+
+@pytest.fixture
+def filesystem() -> MemoryFileSystem:
+    return MemoryFileSystem()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError(errno.EIO, "broken")])
+def test_a_chunk_that_cannot_be_read_is_read_again_later(filesystem, caplog, error):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk)
+    filled(broker)
+    broker.move(B)
+    broker.step()
+    broker.step()
+    disk.do_one(error)
+    disk.is_held = False
+
+    broker.finish()
+
+    assert broker.home == B
+    assert caplog.text.count("Could not move") == 1
+
+
+def test_a_move_waits_until_the_log_of_the_one_before_is_deleted(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    faulty.on("rename", "/a/*-delete").fail(errno.ENOSPC)
+    broker.finish()
+    append(broker.log, b"10")
+
+    broker.move(C)
+    broker.finish(5)
+    filesystem.crash(loses_unflushed=False)
+
+    again = MovingBroker(filesystem)
+    assert again.home == B
+    assert values(again.log) == texts(11)
+
+
+def test_a_move_deletes_the_log_that_the_one_before_could_not(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    stuck = faulty.on("rename", "/a/*-delete").fail(errno.ENOSPC)
+    broker.finish()
+    broker.move(C)
+    broker.finish(5)
+    stuck.heal()
+
+    broker.finish()
+
+    assert broker.home == C
+    assert not filesystem.exists("/a/orders-0")
+    assert values(broker.log) == texts(10)
+
+
+def test_a_full_disk_delays_a_move(filesystem, caplog):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    full = faulty.full("/b/*")
+
+    for _ in range(5):
+        broker.step()
+    assert broker.home == A
+    assert caplog.text.count("Could not move") == 1
+    full.heal()
+    broker.finish()
+
+    assert broker.home == B
+    assert values(broker.log) == texts(10)
+
+
+@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
+def test_a_kill_at_any_point_of_a_move_loses_and_doubles_nothing(operation):
+    filesystem = MemoryFileSystem()
+    broker = MovingBroker(filesystem)
+    filled(broker)
+    broker.logs.close()
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    log, expected = broker.log, texts(10)
+    broker.move(B)
+    faulty.on("any").after(operation).fail()
+
+    for number in range(10, 22):
+        with contextlib.suppress(LogError, OSError):
+            append(broker.log, b"%d" % number)
+            expected.append(b"%d" % number)
+        if broker.due is not None:
+            broker.step()
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+    assert values(broker.log)[: len(expected)] == expected
+    assert log.log_end_offset >= 10
+    broker.move(C)
+    broker.finish()
+    assert values(broker.log)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
+def test_a_power_failure_at_any_point_of_a_move_loses_nothing_that_was_flushed(operation):
+    filesystem = MemoryFileSystem()
+    broker = MovingBroker(filesystem)
+    filled(broker, flush_messages="1")
+    broker.logs.close()
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    log, expected = broker.create(flush_messages="1"), texts(10)
+    broker.move(B)
+    faulty.on("any").after(operation).fail()
+
+    for number in range(10, 22):
+        with contextlib.suppress(LogError, OSError):
+            append(broker.log, b"%d" % number)
+            if broker.log.safe_offset > number:
+                expected.append(b"%d" % number)
+        if broker.due is not None:
+            broker.step()
+    filesystem.crash(loses_unflushed=True, random=Random(operation))
+
+    broker = MovingBroker(filesystem)
+    assert values(broker.log)[: len(expected)] == expected
+    assert log.log_end_offset >= 10
+
+
+@pytest.mark.parametrize("operation", range(MOST_OPERATIONS))
+def test_a_target_that_fails_at_any_point_of_a_move_costs_the_source_nothing(operation):
+    filesystem = MemoryFileSystem()
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    faulty.on("any", B).after(operation).fail()
+    expected = texts(10)
+    broker.move(B)
+
+    for number in range(10, 22):
+        if broker.logs.homes.of(ORDERS) is not None and broker.home != B:
+            append(broker.log, b"%d" % number)
+            expected.append(b"%d" % number)
+        elif broker.logs.homes.of(ORDERS) is not None:
+            with contextlib.suppress(StorageError):
+                append(broker.log, b"%d" % number)
+                expected.append(b"%d" % number)
+        if broker.due is not None:
+            broker.step()
+    broker.logs.close()
+    faulty.heal()
+
+    broker = MovingBroker(filesystem)
+    assert values(broker.log)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
+def test_a_source_that_cannot_be_deleted_does_not_count_after_a_restart(filesystem, error):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    faulty.on("rename", "/a/*-delete").fail(error)
+    broker.finish()
+    append(broker.log, b"10")
+    assert filesystem.exists("/a/orders-0")
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+
+    assert broker.home == B
+    assert values(broker.log) == texts(11)
+    assert not filesystem.exists("/a/orders-0")
+
+
+def test_a_copy_that_has_the_name_and_was_given_up_never_counts(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    faulty.on("open", "/b/orders-0/*").fail(errno.ENOSPC)
+    faulty.on("rename", "/b/orders-0.*-delete").fail(errno.ENOSPC)
+    while not filesystem.exists("/b/orders-0"):
+        broker.step()
+    append(broker.log, b"10")
+    broker.finish(3)  # it is tried again
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+
+    assert broker.home == A
+    assert values(broker.log) == texts(11)
