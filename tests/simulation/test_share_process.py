@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pyk.clients import RetryPolicy
+from pyk.clients import RetryPolicy, current_attempt
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.share_cluster import ACCEPT, GAP, REJECT
 from support.share_consuming import share_cluster, share_consumer
@@ -203,3 +206,96 @@ async def test_slow_handlers_where_locks_cannot_be_renewed_are_at_least_once():
         assert set(calls) == {b"%d" % number for number in range(6)}
         assert set(cluster.final.values()) == {1}
         assert calls.count(b"2") == 2
+
+
+@virtual_time
+async def test_a_handler_that_ends_after_process_acknowledges_nothing():
+    async with share_cluster() as cluster:
+        cluster.produce(b"late")
+        is_free = asyncio.Event()
+
+        async def handle(record: Any) -> None:
+            while not is_free.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await is_free.wait()
+
+        async with share_consumer(cluster, max_poll_interval_ms=1000) as consumer:
+            running = asyncio.create_task(consumer.process(handle))
+            await eventually(lambda: cluster.held() == [0])
+            consumer.wakeup()
+            await running
+            again = await consumer.poll(5)
+            is_free.set()
+            await asyncio.sleep(1)
+
+            assert [record.delivery_count for record in again] == [2]
+            assert cluster.outcomes() == [None]
+            assert cluster.held() == [0]
+
+
+@virtual_time
+async def test_a_handler_that_fails_after_process_leaves_the_consumer_alone():
+    async with share_cluster() as cluster:
+        cluster.produce(b"late")
+        aside: list[Any] = []
+        is_free = asyncio.Event()
+
+        async def handle(record: Any) -> None:
+            while not is_free.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await is_free.wait()
+            raise ValueError("too late")
+
+        def put_aside(record: Any, error: Exception) -> None:
+            aside.append(record.value)
+            raise error
+
+        async with share_consumer(cluster, max_poll_interval_ms=1000) as consumer:
+            running = asyncio.create_task(consumer.process(handle, dead_letter=put_aside))
+            await eventually(lambda: cluster.held() == [0])
+            consumer.wakeup()
+            await running
+            is_free.set()
+            await asyncio.sleep(1)
+
+            again = await consumer.poll(5)
+            assert [record.value for record in again] == [b"late"]
+            assert aside == []
+
+
+@virtual_time
+async def test_locks_are_renewed_at_leaders_that_can_although_another_one_cannot():
+    async with share_cluster(lock_seconds=3, nodes=2, partitions=2) as cluster:
+        cluster.versions_of_node[1] = {ApiKey.SHARE_ACKNOWLEDGE: VersionRange(1, 1)}
+        cluster.produce(b"old", partition=0)
+        cluster.produce(b"new", partition=1)
+        calls: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            calls.append(record.value)
+            await asyncio.sleep(20 if record.value == b"new" else 2.5)
+
+        async with processing(cluster, handle):
+            await eventually(lambda: cluster.outcomes(1) == [ACCEPT], timeout=60)
+
+        assert calls.count(b"new") == 1
+
+
+@virtual_time
+async def test_a_handler_that_stops_because_its_lock_is_over_accepts_nothing():
+    async with share_cluster(lock_seconds=3) as cluster:
+        cluster.may_renew = False
+        cluster.produce(b"slow")
+        taken: list[float] = []
+
+        async def handle(record: Any) -> None:
+            began, attempt = current_clock().now(), current_attempt()
+            while record.delivery_count == 1 and not attempt.is_cancelled:
+                await asyncio.sleep(0.1)
+            taken.append(current_clock().now() - began)
+
+        async with processing(cluster, handle):
+            await eventually(lambda: cluster.outcomes() == [ACCEPT])
+
+        assert 2.8 < max(taken) < 4.1  # looks for locks are a second apart
+        assert len(taken) == 2

@@ -106,6 +106,8 @@ class ScriptedCluster:
         self.coordinator_id = 1
         self.topics: dict[str, Topic] = {}
         self.versions: dict[ApiKey, VersionRange] = {key: key.stable_versions for key in ApiKey}
+        self.versions_of_node: dict[int, dict[ApiKey, VersionRange]] = {}
+        """What a node offers otherwise than the others."""
         self.received: list[Received] = []
         self.connection_counts: dict[int, int] = defaultdict(int)
         self.open_connections: set[ServedConnection] = set()
@@ -272,14 +274,19 @@ class ScriptedCluster:
         )
 
     def _api_versions(self, request: ApiVersionsRequest) -> ApiVersionsResponse:
-        return ApiVersionsResponse(api_keys=self.offered())
+        return ApiVersionsResponse(api_keys=self.offered(self.received[-1].node_id))
 
-    def offered(self) -> list[ApiVersion]:
-        """Return the versions that an ApiVersions response lists."""
+    def offered(self, node_id: int) -> list[ApiVersion]:
+        """Return the versions that an ApiVersions response of a node lists."""
         return [
             ApiVersion(api_key=key, min_version=offered.lowest, max_version=offered.highest)
-            for key, offered in self.versions.items()
+            for key, offered in self.versions_at(node_id).items()
         ]
+
+    def versions_at(self, node_id: int) -> dict[ApiKey, VersionRange]:
+        """Return the versions of all requests that a node takes."""
+        own = self.versions_of_node.get(node_id)
+        return {**self.versions, **own} if own else self.versions
 
     def _find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
         host = self.nodes[self.coordinator_id]
@@ -301,7 +308,7 @@ class ServedConnection:
         self.transport = FrameTransport(self, max_frame_bytes=100 * 1024 * 1024)
         self._cluster = cluster
         self._node_id = node_id
-        self._protocol = ServerConnection(cluster.versions)
+        self._protocol = ServerConnection(cluster.versions_at(node_id))
         self._frames: deque[bytes] = deque()
         self._is_waiting = False
         self._number = sum(cluster.connection_counts.values())
@@ -321,7 +328,8 @@ class ServedConnection:
             request = self._protocol.receive(frame)
         except RequestError as error:
             refusal = ApiVersionsResponse(
-                error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=self._cluster.offered()
+                error_code=ErrorCode.UNSUPPORTED_VERSION,
+                api_keys=self._cluster.offered(self._node_id),
             )
             self.transport.write(self._protocol.respond(cast(Request, error.request), refusal))
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable
 from typing import Any
 
 import attrs
@@ -174,8 +175,11 @@ class ShareCluster(ScriptedCluster):
 
     # -- records -----------------------------------------------------------------------------------
 
-    async def _share_fetch(self, request: ShareFetchRequest) -> ShareFetchResponse:
-        node_id, member = self.received[-1].node_id, str(request.member_id)
+    def _share_fetch(self, request: ShareFetchRequest) -> Awaitable[ShareFetchResponse]:
+        return self._fetch_at(self.received[-1].node_id, request)
+
+    async def _fetch_at(self, node_id: int, request: ShareFetchRequest) -> ShareFetchResponse:
+        member = str(request.member_id)
         error = self._session_error(node_id, member, request.share_session_epoch)
         if error is not E.NONE:
             return ShareFetchResponse(error_code=error)

@@ -195,7 +195,7 @@ class TransactionalCluster(ProducingCluster):
             min_version_level=self.version,
         )
         return ApiVersionsResponse(
-            api_keys=self.offered(),
+            api_keys=self.offered(self.received[-1].node_id),
             finalized_features_epoch=self.features_epoch,
             finalized_features=[level],
         )

@@ -13,6 +13,7 @@ from pyk.clients import (
     ConfigurationError,
     Consumer,
     InvalidTopicError,
+    KafkaTimeoutError,
     Producer,
     ProducerRecord,
     RetryPolicy,
@@ -105,7 +106,7 @@ def test_closing_in_a_handler_ends_the_call(cluster, topic):
     assert was_cancelled.wait(20)
 
 
-def test_a_handler_is_told_when_its_deadline_is_over(cluster, topic):
+def test_a_handler_that_stops_because_its_deadline_is_over_has_failed(cluster, topic):
     produce(cluster, topic, 1)
     with reader(cluster, topic, group_id=topic) as consumer:
 
@@ -114,9 +115,12 @@ def test_a_handler_is_told_when_its_deadline_is_over(cluster, topic):
             pause = threading.Event()
             while not attempt.is_cancelled:
                 pause.wait(0.01)
-            consumer.wakeup()
 
-        consumer.process(handle, deadline=0.1)
+        with pytest.raises(KafkaTimeoutError, match="longer than its deadline"):
+            consumer.process(handle, deadline=0.1)
+
+        committed = consumer.committed(partitions(topic)).values()
+        assert {one.offset for one in committed if one is not None} == {0}
 
 
 def test_a_record_that_keeps_failing_becomes_a_dead_letter(cluster, topic):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
-from pyk.clients.processing.calls import note_origin, overdue
+from pyk.clients.processing.calls import described, is_of_no_account, note_origin, overdue
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import ProducerRecord, results_of
@@ -71,6 +71,7 @@ class TaskRunner:
         self._starting = 0
         """How many workers were started or woken, and have not come to take a job yet."""
         self._failure: BaseException | None = None
+        self._has_ended = False
 
     async def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
@@ -82,6 +83,7 @@ class TaskRunner:
         finally:
             self._jobs.is_stopping = True
             await self._stop_workers(patience)
+            self._has_ended = True
             self._consumer._handlers = None
             await self._session.end(patience or LAST_SECONDS)
         if self._failure is not None:
@@ -141,6 +143,9 @@ class TaskRunner:
 
     def fail(self, error: BaseException) -> None:
         """End the call with an error, the first one that there is."""
+        if self._has_ended:
+            log.error("A handler failed after process() has ended", exc_info=error)
+            return
         self._failure = self._failure or error
         self._jobs.is_stopping = True
         self._core.buffer.call_attention(WAKEUP)
@@ -172,6 +177,9 @@ class TaskRunner:
                 else:
                     wait = await self._attempt(job)
             except Exception as error:
+                if is_of_no_account(error, job):
+                    log.info("Too late, handling %s failed: %r", described(job), error)
+                    continue
                 note_origin(error, job)
                 raise
             finally:
@@ -210,7 +218,7 @@ class TaskRunner:
                 if not results.is_transactional:
                     await results.write(job)
         except Exception as error:
-            if not self._options.recovers:
+            if not self._options.recovers or is_of_no_account(error, job):
                 raise
             return await recovery.recover(job, error)
         return None
@@ -234,6 +242,7 @@ class TaskRunner:
         """Call the handler; return what it returns: a coroutine, unless it is a plain function."""
         RUNNING.set(job)
         job.attempts += 1
+        job.was_told_to_stop = False
         return self._options.handler(self._session.record_of(job))
 
     def cancel(self, jobs: Collection[Job]) -> None:

@@ -26,13 +26,15 @@ class Attempt:
     def is_cancelled(self) -> bool:
         """Whether the handler should return, because its result will not count.
 
-        That is so once the deadline is over or the group has taken the partition away, and while
-        the consumer ends.
+        That is so once the deadline is over, the group has taken the partition away, or the lock of
+        a share group is over, and while the consumer ends.
         """
-        if self._is_overdue is not None and self._is_overdue():
-            return True
         partition = self._job.partition
-        return partition.is_cancelled or partition.assignment.is_lost
+        is_overdue = self._is_overdue is not None and self._is_overdue()
+        if not (is_overdue or partition.is_cancelled or partition.assignment.is_lost):
+            return False
+        self._job.was_told_to_stop = True
+        return True
 
 
 # The job, not its attempt: few handlers ask, and this is set for each record.

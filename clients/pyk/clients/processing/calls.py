@@ -21,6 +21,18 @@ def overdue_after(seconds: float | None, now: Callable[[], float]) -> Callable[[
     return lambda: now() > deadline
 
 
+def check_deadline(job: Job, seconds: float | None) -> None:
+    """Raise if a handler has returned because it was told that its deadline is over."""
+    is_overdue = job.was_told_to_stop and job.is_overdue is not None and job.is_overdue()
+    if seconds is not None and is_overdue:
+        raise overdue(seconds)
+
+
+def is_of_no_account(error: BaseException, job: Job) -> bool:
+    """Return whether a handler has failed for a record that is not its consumer's any more."""
+    return isinstance(error, Exception) and job.partition.is_cancelled
+
+
 def note_origin(error: BaseException, job: Job) -> None:
     """Note in the error of a handler which record it was about."""
     error.add_note(f"while handling {described(job)}")

@@ -9,6 +9,7 @@ cdef class Job:
     cdef public object results
     cdef public bint is_moved
     cdef public object is_overdue
+    cdef public bint was_told_to_stop
     cdef public object span
     cdef public tuple mates
     cdef public Job then

@@ -60,6 +60,7 @@ class Job:
         "span",
         "then",
         "to_leave",
+        "was_told_to_stop",
         "worker",
     )
 
@@ -74,6 +75,8 @@ class Job:
         """The task that runs it, as long as it runs."""
         self.is_overdue: Callable[[], bool] | None = None
         """Tells whether the call has taken longer than it may, where nothing cancels it then."""
+        self.was_told_to_stop = False
+        """Whether the handler has heard that its result will not count."""
         self.is_finished = False
         self.results: Sequence[ProducerRecord] = ()
         """What is written before it is finished."""

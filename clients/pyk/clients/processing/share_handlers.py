@@ -128,7 +128,8 @@ class ShareHandlerSession:
         self._unfinished = 0
         self._sends_soon = False
         self._renewing: asyncio.Task[None] | None = None
-        self._can_renew = True
+        self._without_renewal: set[int] = set()
+        """The nodes that do not know renewal."""
         config = core.config
         self._deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
         limit = options.longest_call(config.max_poll_interval_ms)
@@ -182,8 +183,10 @@ class ShareHandlerSession:
 
     def handler_done(self, job: Job) -> bool:
         """Acknowledge the record of a job, which is finished."""
+        kind = self.recovery.kinds.pop(job, RELEASE if job.was_told_to_stop else ACCEPT)
+        if job.partition.is_cancelled:  # process() has ended, and has given the record back
+            return False
         acquired: Any = job.partition.assignment
-        kind = self.recovery.kinds.pop(job, ACCEPT)
         self._acknowledge(acquired, job.offset, job.offset, kind)
         self._jobs.finish(job)
         self._unfinished -= 1
@@ -215,19 +218,21 @@ class ShareHandlerSession:
     # -- renewal -----------------------------------------------------------------------------------
 
     async def _renew(self) -> None:
-        """Renew the locks of all records that are not handled yet, as long as brokers can."""
-        while self._can_renew:
+        """Renew the locks of all records that are not handled yet, where brokers can."""
+        while True:
             timeout_ms = self._core.lock_timeout_ms()
             seconds = FIRST_LOOK if timeout_ms is None else timeout_ms / 1000 / RENEWALS_PER_LOCK
             await asyncio.sleep(seconds)
             if timeout_ms is not None:
-                self._renew_unfinished(self._core.client.clock.now() + 2 * seconds)
+                self._renew_unfinished(2 * seconds)
 
-    def _renew_unfinished(self, before: float) -> None:
-        """Renew the locks that would be over before a moment."""
-        ticket = CommitTicket(self._renewed, is_awaited=True)
+    def _renew_unfinished(self, seconds: float) -> None:
+        """Renew the locks that would be over after so many seconds."""
+        ticket, now = CommitTicket(self._renewed, is_awaited=True), self._core.client.clock.now()
         for acquired, offsets in self._unfinished_offsets().items():
-            if acquired.locked_until > before or acquired.is_lost:
+            if acquired.locked_until <= now:
+                acquired.is_lost = True  # handlers may ask
+            if acquired.is_lost or acquired.is_not_renewed or acquired.locked_until > now + seconds:
                 continue
             locks = Acknowledgements((offset, offset, RENEW) for offset in offsets)
             self._core.fetcher.send(ticket, acquired, locks)
@@ -244,11 +249,14 @@ class ShareHandlerSession:
         if outcome.error is None:
             seconds = (self._core.lock_timeout_ms() or 0) / 1000
             acquired.locked_until = pending.sent_at + seconds
+            self._without_renewal.discard(acquired.node_id)
             return
-        log.warning("Cannot renew the locks of %s: %s", acquired.topic_partition, outcome.error)
-        # Without a response they may still be held: then they are renewed once more.
-        acquired.is_lost = outcome.error.definite
-        self._can_renew = not isinstance(outcome.error, UnsupportedVersionError)
+        # Without a response they may be renewed once more; until they are over they are held.
+        acquired.is_not_renewed = outcome.error.definite
+        if acquired.node_id not in self._without_renewal:
+            log.warning("Cannot renew the locks of %s: %s", acquired.topic_partition, outcome.error)
+        if isinstance(outcome.error, UnsupportedVersionError):
+            self._without_renewal.add(acquired.node_id)
 
     # -- beginning and end -------------------------------------------------------------------------
 

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, StateError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
-from pyk.clients.processing.calls import note_origin, overdue_after
+from pyk.clients.processing.calls import (
+    check_deadline,
+    described,
+    is_of_no_account,
+    note_origin,
+    overdue_after,
+)
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
@@ -67,6 +73,7 @@ class ThreadRunner:
         self._workers = 0
         self._idle_workers = 0
         self._failure: BaseException | None = None
+        self._has_ended = False
 
     def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
@@ -78,6 +85,7 @@ class ThreadRunner:
             patience = self._read()
         finally:
             self._stop_workers(patience)
+            self._has_ended = True
             self._consumer._handlers = None
             if not self._core.is_closed:
                 call(self._session.end(patience or LAST_SECONDS))
@@ -131,8 +139,11 @@ class ThreadRunner:
                 try:
                     wait = self._attempt(job)
                 except BaseException as error:
-                    note_origin(error, job)
                     self._stopped(job, is_done=False)
+                    if is_of_no_account(error, job):
+                        log.info("Too late, handling %s failed: %r", described(job), error)
+                        continue
+                    note_origin(error, job)
                     raise
                 self._stopped(job, is_done=wait is None)
                 if wait is not None:
@@ -161,13 +172,15 @@ class ThreadRunner:
         if wait:
             return wait
         job.attempts += 1
+        job.was_told_to_stop = False
         job.is_overdue = overdue_after(self._options.deadline, self._core.client.clock.now)
         RUNNING.set(job)
         try:
             returned = self._options.handler(self._session.record_of(job))
+            check_deadline(job, self._options.deadline)
             self._take(job, returned)
         except Exception as error:
-            if not self._options.recovers:
+            if not self._options.recovers or is_of_no_account(error, job):
                 raise
             again: float | None = self._consumer._thread.call(recovery.recover(job, error))
             return again
@@ -211,6 +224,9 @@ class ThreadRunner:
 
     def fail(self, error: BaseException) -> None:
         """End the call with an error, the first one that there is."""
+        if self._has_ended:
+            log.error("A handler failed after process() has ended", exc_info=error)
+            return
         with self._changed:
             self._failure = self._failure or error
             self._jobs.is_stopping = True

@@ -24,6 +24,7 @@ cdef class AcquiredRecords:
     cdef readonly object node_id
     cdef public double locked_until
     cdef public bint is_lost
+    cdef public bint is_not_renewed
     cdef public bint is_overtaken
     cdef public list expired
     cdef public list renewed

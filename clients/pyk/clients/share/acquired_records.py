@@ -76,6 +76,8 @@ class AcquiredRecords:
         self.locked_until = locked_until
         self.is_lost = False
         """Whether the locks are certainly gone."""
+        self.is_not_renewed = False
+        """Whether the leader has refused to renew the locks."""
         self.is_overtaken = False
         """Whether the leader has delivered some of it again, before anything came of it."""
         self.expired: list[tuple[int, int]] = []

@@ -242,7 +242,7 @@ async def test_ten_thousand_unknown_apis_disturb_nothing() -> None:
         unknown = [
             ApiVersion(api_key=key, min_version=0, max_version=1) for key in range(5_000, 15_000)
         ]
-        cluster.on(ApiVersionsRequest, ApiVersionsResponse(api_keys=cluster.offered() + unknown))
+        cluster.on(ApiVersionsRequest, ApiVersionsResponse(api_keys=cluster.offered(1) + unknown))
         client = make_client(cluster)
 
         await client.start()
