@@ -57,6 +57,9 @@ public final class WordCount {
         });
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             streams.close();
+            // The thread that tells the listener of the last state may come too late: Kafka ends
+            // close() before it calls the listener, and then this process ends.
+            System.out.println(streams.state());
             stopped.countDown();
         }));
         streams.start();
