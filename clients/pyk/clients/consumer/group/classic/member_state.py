@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pyk.clients.errors import InconsistentGroupProtocolError
+from pyk.clients.consumer.group.classic.requests import MemberOptions
+from pyk.clients.errors import (
+    InconsistentGroupProtocolError,
+    KafkaError,
+    UnknownMemberIdError,
+    error_for,
+)
 from pyk.protocol.errors import ErrorCode
 
 COORDINATOR_MOVED = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
@@ -42,3 +48,19 @@ def inconsistent_protocol_error(reason: str) -> InconsistentGroupProtocolError:
     return InconsistentGroupProtocolError(
         f"{reason}: all members of a group must have a partition_assignment_strategy in common"
     )
+
+
+def refusal(code: ErrorCode, request: str, options: MemberOptions) -> KafkaError:
+    """Return the error of a request that the coordinator has refused.
+
+    A member that has just joined and is unknown when it syncs was too slow: the coordinator removes
+    who does not sync within the rebalance timeout, which is ``max_poll_interval_ms``.
+    """
+    if code is ErrorCode.UNKNOWN_MEMBER_ID and request == "sync":
+        return UnknownMemberIdError(
+            f"the coordinator of group {options.group_id!r} removed this member before its "
+            f"SyncGroup came; max_poll_interval_ms={round(options.max_poll_interval * 1000)} is "
+            "also the time that members have for it: raise it if it is short",
+            group_id=options.group_id,
+        )
+    return error_for(code, group_id=options.group_id)

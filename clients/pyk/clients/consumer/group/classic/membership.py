@@ -50,6 +50,7 @@ from pyk.clients.consumer.group.classic.member_state import (
     TRY_AGAIN,
     MemberState,
     inconsistent_protocol_error,
+    refusal,
 )
 from pyk.clients.consumer.group.classic.requests import (
     NO_GENERATION,
@@ -457,7 +458,7 @@ class ClassicMembership:
     # -- what goes wrong ---------------------------------------------------------------------------
 
     def _refused(self, code: ErrorCode, now: float, request: str) -> None:
-        self.failures.failed(error_for(code, group_id=self._options.group_id), now)
+        self.failures.failed(refusal(code, request, self._options), now)
         if code in NOT_A_MEMBER:
             log.info("Group %s does not know this member: %s", self._options.group_id, code.name)
             self._reset_member(keep_id=code is ErrorCode.ILLEGAL_GENERATION)

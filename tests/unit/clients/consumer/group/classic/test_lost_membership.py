@@ -20,6 +20,7 @@ from pyk.clients.errors import (
     MalformedResponseError,
     NodeDisconnectedError,
     UnknownCodeError,
+    UnknownMemberIdError,
 )
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
@@ -301,3 +302,17 @@ def test_a_response_that_comes_after_the_member_has_left_and_joined_again_is_not
     member.answer(late, JoinGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
 
     assert member.membership.error is None
+
+
+def test_a_member_that_is_too_slow_to_sync_is_told_of_the_time_it_has() -> None:
+    member = Member(max_poll_interval=0.001)
+
+    for _ in range(9):
+        member.membership.application_polled(member.now)
+        member.join()
+        member.sync(error=ErrorCode.UNKNOWN_MEMBER_ID)
+        member.now += 4.0
+
+    error = member.membership.failures.take_error(member.now)
+    assert isinstance(error, UnknownMemberIdError)
+    assert "max_poll_interval_ms=1 is" in str(error)
