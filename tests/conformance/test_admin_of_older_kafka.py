@@ -109,6 +109,13 @@ def test_groups_are_listed_described_reset_and_deleted(older: str, admin: Admin)
         admin.delete_consumer_group_offsets("readers", [PLACE])
 
 
+def test_a_group_that_does_not_exist_is_not_found(admin: Admin) -> None:
+    with pytest.raises(GroupIdNotFoundError):
+        admin.describe_consumer_groups(["nobody"])
+
+    assert admin.wait_until(Until.group_is_empty("nobody")) is None
+
+
 @pytest.mark.parametrize("kind", ["share", "streams"])
 def test_groups_of_newer_types_are_refused_with_the_names_of_what_is_missing(
     admin: Admin, kind: str

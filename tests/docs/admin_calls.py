@@ -20,6 +20,7 @@ from pyk.clients.admin.core import AdminCore
 from pyk.clients.config import AdminConfig
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.schema import Message
+from pyk.reference_broker.releases import RELEASES, versions_of
 from support.apache_kafka import LAST_OF_3, VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -134,43 +135,20 @@ SINCE = {
         ApiKey.EXPIRE_DELEGATION_TOKEN,
         ApiKey.RENEW_DELEGATION_TOKEN,
     ),
-    "2.2": (ApiKey.ELECT_LEADERS,),
-    "2.3": (ApiKey.INCREMENTAL_ALTER_CONFIGS,),
-    "2.4": (
-        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-        ApiKey.LIST_PARTITION_REASSIGNMENTS,
-        ApiKey.OFFSET_DELETE,
-    ),
-    "2.6": (ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.DESCRIBE_CLIENT_QUOTAS),
-    "2.7": (
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-        ApiKey.DESCRIBE_QUORUM,
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        ApiKey.UPDATE_FEATURES,
-    ),
-    "2.8": (ApiKey.DESCRIBE_CLUSTER, ApiKey.DESCRIBE_PRODUCERS, ApiKey.UNREGISTER_BROKER),
-    "3.0": (ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS),
-    "3.7": (ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_CONFIG_RESOURCES),
-    "3.8": (ApiKey.DESCRIBE_TOPIC_PARTITIONS,),
-    "3.9": (ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER),
-    "4.1": (
-        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
-        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
-        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-        ApiKey.SHARE_GROUP_DESCRIBE,
-        ApiKey.STREAMS_GROUP_DESCRIBE,
-    ),
 }
-"""The release of Apache Kafka whose brokers are the first to serve each API."""
-RELEASES = {key: release for release, keys in SINCE.items() for key in keys}
+"""The releases before those that the reference broker can pretend to be, with their new APIs."""
+EARLY = {key: release for release, keys in SINCE.items() for key in keys}
 
 HEAD = f"""# Calls of the admin client
 
 Made from the code: the calls of `Admin` and `AsyncAdmin`, the APIs that each may send (a broker has
 the newest that it knows of those that do the same), and their versions in pyk. *Since* is the
-first release of Apache Kafka that serves the API. *Tested* names the brokers that scenarios of
-`tests/conformance` run each call against: pyk's reference broker and releases of Apache Kafka.
-Calls find coordinators and leaders by FindCoordinator and Metadata.
+first release of Apache Kafka that serves the API, not only as a preview. *Tested* names the brokers
+that scenarios of `tests/conformance` run each call against: pyk's reference broker and releases of
+Apache Kafka. Calls find coordinators and leaders by FindCoordinator and Metadata.
+
+A call that needs an API, or a version of one, that a broker lacks raises an
+`UnsupportedVersionError`, which names the API and the versions.
 
 | call | Java's Admin {VERSION.rsplit(".", 1)[0]} | API (key, versions, since) | tested against |
 | --- | --- | --- | --- |
@@ -205,7 +183,12 @@ def java_name(name: str) -> str:
 
 
 def _api(key: ApiKey) -> str:
-    return f"{key.api_name} ({int(key)}, {key.stable_versions}, {RELEASES[key]})"
+    return f"{key.api_name} ({int(key)}, {key.stable_versions}, {_since(key)})"
+
+
+def _since(key: ApiKey) -> str:
+    """Return the release of Apache Kafka whose brokers are the first to serve an API."""
+    return EARLY.get(key) or next(one for one in RELEASES if key in versions_of(one))
 
 
 def _brokers(names: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ class AclCalls:
             request = acls.create_acls_request(some)
             return acls.created_acls(some, await self._calls.send(node_id, request, deadline))
 
-        await self._calls.settle(listed, ToController(self._calls.client), ask, deadline)
+        await self._calls.change(listed, ToController(self._calls.client), ask, deadline)
 
     async def describe_acls(
         self, wanted: AclBindingFilter | None, *, timeout: float | None
@@ -52,4 +52,4 @@ class AclCalls:
             request = acls.delete_acls_request(some)
             return acls.deleted_acls(some, await self._calls.send(node_id, request, deadline))
 
-        return await self._calls.settle(listed, ToController(self._calls.client), ask, deadline)
+        return await self._calls.change(listed, ToController(self._calls.client), ask, deadline)

@@ -47,8 +47,12 @@ class Calls:
         return max(0.0, deadline - self.client.clock.now())
 
     def remaining_ms(self, deadline: float) -> int:
-        """Return the milliseconds that a broker may take, at least one."""
-        return max(1, int(self.remaining(deadline) * 1000))
+        """Return the milliseconds that a broker may take, at least one.
+
+        Never more than those after which the request is given up and sent again.
+        """
+        left = max(1, int(self.remaining(deadline) * 1000))
+        return min(self._config.request_timeout_ms, left)
 
     async def send(
         self,
@@ -60,11 +64,10 @@ class Calls:
         max_version: int | None = None,
     ) -> Any:
         """Send a request to a node and return its response."""
-        timeout_ms = min(self.client.config.request_timeout_ms, self.remaining_ms(deadline))
         return await self.client.send(
             node_id,
             request,
-            timeout_ms=timeout_ms,
+            timeout_ms=self.remaining_ms(deadline),
             min_version=min_version,
             max_version=max_version,
         )
@@ -75,12 +78,28 @@ class Calls:
         route: Route,
         ask: Ask,
         deadline: float,
+    ) -> dict[Any, Any]:
+        """Return the result of each item; see :func:`~pyk.clients.admin.settling.settle`."""
+        return await settle(self.client, several(items), route, ask, deadline)
+
+    async def change(
+        self,
+        items: Iterable[Any],
+        route: Route,
+        ask: Ask,
+        deadline: float,
         *,
         already_done: type[KafkaError] | None = None,
     ) -> dict[Any, Any]:
-        """Return the result of each item; see :func:`~pyk.clients.admin.settling.settle`."""
+        """Do the same for a call that changes something: its errors say if it may be done."""
         return await settle(
-            self.client, several(items), route, ask, deadline, already_done=already_done
+            self.client,
+            several(items),
+            route,
+            ask,
+            deadline,
+            already_done=already_done,
+            is_change=True,
         )
 
     async def metadata(

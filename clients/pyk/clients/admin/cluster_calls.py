@@ -93,7 +93,7 @@ class ClusterCalls:
                 return None
             return error_for(response.error_code, response.error_message, api_key=response.api_key)
 
-        await self._one(ask, deadline, ToController(self._calls.client))
+        await self._one(ask, deadline, ToController(self._calls.client), is_change=True)
 
     async def add_raft_voter(
         self,
@@ -114,7 +114,7 @@ class ClusterCalls:
             request = raft_voters.add_request(voter, listeners, cluster_id, timeout_ms)
             return raft_voters.outcome(await self._calls.send(node_id, request, deadline))
 
-        await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        await self._one(ask, deadline, ToAnyNode(self._calls.client), is_change=True)
 
     async def remove_raft_voter(
         self, voter_id: int, directory_id: UUID, *, cluster_id: str | None, timeout: float | None
@@ -127,7 +127,7 @@ class ClusterCalls:
             request = raft_voters.remove_request(voter, cluster_id)
             return raft_voters.outcome(await self._calls.send(node_id, request, deadline))
 
-        await self._one(ask, deadline, ToAnyNode(self._calls.client))
+        await self._one(ask, deadline, ToAnyNode(self._calls.client), is_change=True)
 
     async def list_config_resources(
         self, types: Iterable[ConfigResourceType], *, timeout: float | None
@@ -192,12 +192,15 @@ class ClusterCalls:
             response = await self._calls.send(node_id, request, deadline, min_version=1)
             return features.updated(response, some)
 
-        await self._calls.settle(wanted, ToController(self._calls.client), ask, deadline)
+        await self._calls.change(wanted, ToController(self._calls.client), ask, deadline)
 
-    async def _one(self, ask: Any, deadline: float, route: Route) -> Any:
+    async def _one(
+        self, ask: Any, deadline: float, route: Route, *, is_change: bool = False
+    ) -> Any:
         """Return the result of a call about the cluster as a whole."""
 
         async def ask_node(node_id: int, _: Sequence[str]) -> Any:
             return {WHOLE: await ask(node_id)}
 
-        return (await self._calls.settle([WHOLE], route, ask_node, deadline))[WHOLE]
+        carry_out = self._calls.change if is_change else self._calls.settle
+        return (await carry_out([WHOLE], route, ask_node, deadline))[WHOLE]

@@ -28,13 +28,15 @@ class ConfigCalls:
         timeout: float | None,
     ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
         asked = checked_resources(resources)
+        min_version = configs.first_describe_version(documentation=documentation, synonyms=synonyms)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[ConfigResource]) -> Any:
             request = configs.describe_configs_request(
                 some, documentation=documentation, synonyms=synonyms
             )
-            return configs.described_configs(await self._calls.send(node_id, request, deadline))
+            response = await self._calls.send(node_id, request, deadline, min_version=min_version)
+            return configs.described_configs(response)
 
         return await self._calls.settle(asked, _to_owners(self._calls.client, asked), ask, deadline)
 
@@ -54,7 +56,7 @@ class ConfigCalls:
             )
             return configs.altered_configs(await self._calls.send(node_id, request, deadline))
 
-        await self._calls.settle(listed, _to_owners(self._calls.client, listed), ask, deadline)
+        await self._calls.change(listed, _to_owners(self._calls.client, listed), ask, deadline)
 
 
 def _to_owners(client: Client, resources: Iterable[ConfigResource]) -> ToNodes:

@@ -21,6 +21,9 @@ from pyk.protocol.messages.incremental_alter_configs import (
 )
 from pyk.runtime import slotted
 
+FIRST_VERSION_WITH_SYNONYMS = 1
+FIRST_VERSION_WITH_DOCUMENTATION = 3
+
 
 class ConfigResourceType(enum.IntEnum):
     """The kinds of resources that have settings."""
@@ -169,6 +172,13 @@ def describe_configs_request(
         include_documentation=documentation,
         include_synonyms=synonyms,
     )
+
+
+def first_describe_version(*, documentation: bool, synonyms: bool) -> int | None:
+    """Return the first version of DescribeConfigs that can be asked for these, None if any can."""
+    if documentation:
+        return FIRST_VERSION_WITH_DOCUMENTATION
+    return FIRST_VERSION_WITH_SYNONYMS if synonyms else None
 
 
 def described_configs(

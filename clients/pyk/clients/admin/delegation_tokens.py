@@ -100,8 +100,9 @@ def create_request(
     max_lifetime_ms: int | None,
 ) -> CreateDelegationTokenRequest:
     return CreateDelegationTokenRequest(
-        owner_principal_type=None if owner is None else owner.principal_type,
-        owner_principal_name=None if owner is None else owner.name,
+        # Empty, and not None, which brokers before 3.3 could not be sent.
+        owner_principal_type="" if owner is None else owner.principal_type,
+        owner_principal_name="" if owner is None else owner.name,
         renewers=[
             CreatableRenewers(principal_type=one.principal_type, principal_name=one.name)
             for one in renewers

@@ -55,9 +55,12 @@ class GroupCalls:
             ListGroupsRequest,
             lambda version: groups.list_request(wanted_states, wanted_types, version),
         )
+        min_version = groups.first_list_version(wanted_states, wanted_types)
 
         async def ask(node_id: int, _: Sequence[int]) -> Any:
-            answer: ListGroupsResponse = await self._calls.send(node_id, request, deadline)
+            answer: ListGroupsResponse = await self._calls.send(
+                node_id, request, deadline, min_version=min_version
+            )
             if answer.error_code != ErrorCode.NONE:
                 raise error_for(answer.error_code, node_id=node_id, api_key=answer.api_key)
             return {node_id: groups.group_listings(answer.groups, node_id)}
@@ -65,11 +68,8 @@ class GroupCalls:
         found = await self._calls.settle(
             node_ids, ToNodes(self._calls.client, node_ids), ask, deadline
         )
-        listings = (one for some in found.values() for one in some)
-        return sorted(
-            (one for one in listings if not protocols or one.protocol_type in protocols),
-            key=lambda one: one.group_id,
-        )
+        listings = groups.once_each(one for some in found.values() for one in some)
+        return [one for one in listings if not protocols or one.protocol_type in protocols]
 
     async def list_consumer_groups(
         self, *, states: Iterable[str], types: Iterable[str], timeout: float | None
@@ -150,7 +150,7 @@ class GroupCalls:
             request = DeleteGroupsRequest(groups_names=list(some))
             return groups.deleted_groups(await self._calls.send(node_id, request, deadline))
 
-        await self._calls.settle(
+        await self._calls.change(
             group_ids,
             ToCoordinators(self._calls.client),
             ask,
@@ -186,6 +186,6 @@ class GroupCalls:
             )
             return members.removed_members(response, names, group_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             by_name, ToCoordinators(self._calls.client, group_id), ask, deadline
         )

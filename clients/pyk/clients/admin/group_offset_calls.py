@@ -124,7 +124,7 @@ class GroupOffsetCalls:
             answers = offsets.committed_offsets(response)
             return {one: _explained(answer, group_id) for one, answer in answers.items()}
 
-        await self._calls.settle(
+        await self._calls.change(
             wanted, ToCoordinators(self._calls.client, group_id), ask, deadline
         )
 
@@ -144,7 +144,7 @@ class GroupOffsetCalls:
             response = await self._calls.send(node_id, request, deadline)
             return offsets.deleted_offsets(response, group_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             partitions, ToCoordinators(self._calls.client, group_id), ask, deadline
         )
 

@@ -40,6 +40,7 @@ STATES = (
     "Reconciling",
     "NotReady",
 )
+FIRST_VERSION_WITH_STATES = 4
 FIRST_VERSION_WITH_TYPES = 5
 
 
@@ -133,6 +134,13 @@ def list_request(states: list[str], types: list[str], version: int) -> ListGroup
     return ListGroupsRequest(states_filter=states, types_filter=types)
 
 
+def first_list_version(states: list[str], types: list[str]) -> int | None:
+    """Return the first version of ListGroups that can be asked for these, None if any can."""
+    if types and CLASSIC not in map(str.lower, types):
+        return FIRST_VERSION_WITH_TYPES
+    return FIRST_VERSION_WITH_STATES if states else None
+
+
 def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[GroupListing]:
     return [
         GroupListing(
@@ -144,6 +152,12 @@ def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[G
         )
         for group in groups
     ]
+
+
+def once_each(listings: Iterable[GroupListing]) -> list[GroupListing]:
+    """Return groups by id. One whose coordinator moves meanwhile can be in the lists of two."""
+    by_id = {one.group_id: one for one in listings}
+    return [by_id[group_id] for group_id in sorted(by_id)]
 
 
 def described_groups(
@@ -217,7 +231,11 @@ def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
 def described_consumer_groups(
     response: ConsumerGroupDescribeResponse, coordinator_id: int
 ) -> dict[str, ConsumerGroupDescription | KafkaError]:
-    """Return the description of each group that follows KIP-848, or its error."""
+    """Return the description of each group that follows KIP-848, or its error.
+
+    A coordinator that does not serve such groups, although its broker knows the request, is left
+    out: Kafka 3.9 as it is by default.
+    """
     return {
         group.group_id: (
             _error(group, ApiKey.CONSUMER_GROUP_DESCRIBE)
@@ -225,6 +243,7 @@ def described_consumer_groups(
             else _described_consumer_group(group, coordinator_id)
         )
         for group in response.groups
+        if group.error_code != ErrorCode.UNSUPPORTED_VERSION
     }
 
 

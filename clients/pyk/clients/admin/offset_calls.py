@@ -60,4 +60,4 @@ class OffsetCalls:
             )
             return offsets.deleted_records(await self._calls.send(node_id, request, deadline))
 
-        return await self._calls.settle(before, ToLeaders(self._calls.client), ask, deadline)
+        return await self._calls.change(before, ToLeaders(self._calls.client), ask, deadline)

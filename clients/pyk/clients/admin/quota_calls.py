@@ -48,4 +48,4 @@ class QuotaCalls:
             )
             return quotas.altered(await self._calls.send(node_id, request, deadline))
 
-        await self._calls.settle(listed, ToController(self._calls.client), ask, deadline)
+        await self._calls.change(listed, ToController(self._calls.client), ask, deadline)

@@ -77,7 +77,7 @@ class ReplicaCalls:
             response = await self._calls.send(node_id, request, deadline)
             return replica_places.moved_log_dirs(response, node_id)
 
-        await self._calls.settle(wanted, self._to_brokers_of(wanted), ask, deadline)
+        await self._calls.change(wanted, self._to_brokers_of(wanted), ask, deadline)
 
     async def elect_leaders(
         self,
@@ -99,7 +99,7 @@ class ReplicaCalls:
             return found if wanted is not None else {ALL: found}
 
         items = [ALL] if wanted is None else wanted
-        found = await self._calls.settle(items, ToController(self._calls.client), ask, deadline)
+        found = await self._calls.change(items, ToController(self._calls.client), ask, deadline)
         return found if wanted is not None else _outcomes(found[ALL])
 
     async def alter_partition_reassignments(
@@ -125,7 +125,7 @@ class ReplicaCalls:
                 await self._calls.send(node_id, request, deadline, min_version=min_version)
             )
 
-        await self._calls.settle(wanted, ToController(self._calls.client), ask, deadline)
+        await self._calls.change(wanted, ToController(self._calls.client), ask, deadline)
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None, *, timeout: float | None

@@ -96,7 +96,7 @@ class ShareGroupCalls:
             response = await self._calls.send(node_id, request, deadline)
             return share_groups.altered_offsets(response, some, group_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             wanted, ToCoordinators(self._calls.client, group_id), ask, deadline
         )
 
@@ -115,6 +115,6 @@ class ShareGroupCalls:
             response = await self._calls.send(node_id, request, deadline)
             return share_groups.deleted_offsets(response, some, group_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             topics, ToCoordinators(self._calls.client, group_id), ask, deadline
         )

@@ -71,10 +71,15 @@ class TokenCalls:
     ) -> list[DelegationToken]:
         asked = None if owners is None else checked_principals(owners)
         request = delegation_tokens.describe_request(asked)
-        return delegation_tokens.described(await self._send(request, timeout))
+        return delegation_tokens.described(await self._send(request, timeout, is_change=False))
 
     async def _send(
-        self, request: Any, timeout: float | None, *, min_version: int | None = None
+        self,
+        request: Any,
+        timeout: float | None,
+        *,
+        min_version: int | None = None,
+        is_change: bool = True,
     ) -> Any:
         """Return the response of any broker, which has no error."""
         deadline = await self._calls.begin(timeout)
@@ -85,4 +90,5 @@ class TokenCalls:
             return {"token": response}
 
         route = ToAnyNode(self._calls.client)
-        return (await self._calls.settle(["token"], route, ask, deadline))["token"]
+        carry_out = self._calls.change if is_change else self._calls.settle
+        return (await carry_out(["token"], route, ask, deadline))["token"]

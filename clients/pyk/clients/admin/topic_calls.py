@@ -48,7 +48,7 @@ class TopicCalls:
             )
             return topics.created_topics(await self._calls.send(node_id, request, deadline))
 
-        return await self._calls.settle(
+        return await self._calls.change(
             by_name, self._to_controller(retry_on_quota_violation), ask, deadline
         )
 
@@ -130,7 +130,7 @@ class TopicCalls:
             response = await self._calls.send(node_id, request, deadline, min_version=min_version)
             return topics.deleted_topics(response, by_id=by_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             wanted,
             self._to_controller(retry_on_quota_violation),
             ask,
@@ -157,7 +157,7 @@ class TopicCalls:
             )
             return topics.created_partitions(await self._calls.send(node_id, request, deadline))
 
-        await self._calls.settle(
+        await self._calls.change(
             wanted, self._to_controller(retry_on_quota_violation), ask, deadline
         )
 

@@ -12,6 +12,7 @@ from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.acls import AclOperation
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -72,8 +73,9 @@ def page_request(
     names: Iterable[str], cursor: Cursor | None, limit: int
 ) -> DescribeTopicPartitionsRequest:
     """Return the request for the page of topics and partitions that begins at a cursor."""
+    first = "" if cursor is None else cursor.topic_name
     return DescribeTopicPartitionsRequest(
-        topics=[TopicRequest(name=name) for name in sorted(names)],
+        topics=[TopicRequest(name=name) for name in sorted(names) if name >= first],
         response_partition_limit=limit,
         cursor=cursor,
     )
@@ -87,10 +89,18 @@ class TopicPages:
     _topics: dict[str, DescribeTopicPartitionsResponseTopic] = slotted.field(factory=dict)
 
     def add(self, topics: Iterable[DescribeTopicPartitionsResponseTopic]) -> None:
-        """Add a page. The partitions of a topic may be on several."""
+        """Add a page. The partitions of a topic may be on several.
+
+        A topic that is deleted between two pages has the error of the later one, and one that
+        is created again an error that is retriable.
+        """
         for topic in topics:
-            known = self._topics.setdefault(topic.name or "", topic)
-            if known is not topic:
+            known = self._topics.get(topic.name or "")
+            if known is not None and topic.topic_id not in (known.topic_id, ZERO_UUID):
+                topic.error_code = ErrorCode.INCONSISTENT_TOPIC_ID
+            if known is None or topic.error_code != ErrorCode.NONE:
+                self._topics[topic.name or ""] = topic
+            else:
                 known.partitions.extend(topic.partitions)
 
     def descriptions(self) -> dict[str, TopicDescription | KafkaError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from pyk.clients.admin.transactions import (
 )
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.engine.coordinators import CoordinatorType
-from pyk.clients.errors import error_for
+from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -133,7 +134,7 @@ class TransactionCalls:
             response = await self._calls.send(node_id, transactions.abort_request(spec), deadline)
             return transactions.written_markers(response, spec.producer_id)
 
-        await self._calls.settle(
+        await self._calls.change(
             [spec.topic_partition], ToLeaders(self._calls.client), ask, deadline
         )
 
@@ -147,18 +148,22 @@ class TransactionCalls:
             timeout_ms = max(1, int(seconds * 1000))
         deadline = await self._calls.begin(timeout)
 
+        async def fence(node_id: int, transactional_id: str) -> ProducerIdAndEpoch | KafkaError:
+            request = InitProducerIdRequest(
+                transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+            )
+            try:
+                response = await self._calls.send(node_id, request, deadline)
+            except KafkaError as error:
+                return error
+            return transactions.fenced_producer(response, node_id)
+
         async def ask(node_id: int, some: Sequence[str]) -> Any:
             # Only one id fits into a request.
-            found: dict[str, Any] = {}
-            for transactional_id in some:
-                request = InitProducerIdRequest(
-                    transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
-                )
-                response = await self._calls.send(node_id, request, deadline)
-                found[transactional_id] = transactions.fenced_producer(response, node_id)
-            return found
+            found = await asyncio.gather(*(fence(node_id, one) for one in some))
+            return dict(zip(some, found, strict=True))
 
-        return await self._calls.settle(ids, self._to_coordinators(), ask, deadline)
+        return await self._calls.change(ids, self._to_coordinators(), ask, deadline)
 
     async def force_terminate_transaction(
         self, transactional_id: str, *, timeout: float | None

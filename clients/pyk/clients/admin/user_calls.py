@@ -62,7 +62,7 @@ class UserCalls:
                 outcomes |= scram_users.altered(response, each)
             return outcomes
 
-        await self._calls.settle(
+        await self._calls.change(
             listed,
             ToController(self._calls.client),
             ask,

@@ -72,7 +72,7 @@ async def test_a_token_of_the_caller_is_created() -> None:
 
         (request,) = cluster.requests(CreateDelegationTokenRequest)
         assert token == TOKEN
-        assert request.message.owner_principal_name is None
+        assert request.message.owner_principal_name == ""
         assert request.message.max_lifetime_ms == -1
         assert request.message.renewers[0].principal_name == "bob"
 

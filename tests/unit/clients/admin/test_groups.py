@@ -58,6 +58,15 @@ async def test_groups_of_all_brokers_are_listed() -> None:
 
 
 @virtual_time
+async def test_a_group_whose_coordinator_moves_meanwhile_is_listed_once() -> None:
+    async with administered(nodes=2) as (cluster, admin):
+        moving = ListedGroup(group_id="a", protocol_type="consumer")
+        cluster.on(ListGroupsRequest, ListGroupsResponse(groups=[moving]))
+
+        assert [group.group_id for group in await admin.list_groups()] == ["a"]
+
+
+@virtual_time
 async def test_one_state_is_not_taken_for_a_list_of_letters() -> None:
     async with administered() as (cluster, admin):
         cluster.on(ListGroupsRequest, ListGroupsResponse())
@@ -150,6 +159,19 @@ async def test_brokers_without_the_other_request_know_no_such_group() -> None:
     async with administered() as (cluster, admin):
         cluster.on(DescribeGroupsRequest, not_classic)
         del cluster.versions[ApiKey.CONSUMER_GROUP_DESCRIBE]
+
+        with pytest.raises(GroupIdNotFoundError, match="is not a classic group"):
+            await admin.describe_consumer_groups(["new"])
+
+
+@virtual_time
+async def test_a_coordinator_that_does_not_serve_the_other_type_knows_no_such_group() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DescribeGroupsRequest, not_classic)
+        off = consumer_group_describe.DescribedGroup(
+            group_id="new", error_code=ErrorCode.UNSUPPORTED_VERSION
+        )
+        cluster.on(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse(groups=[off]))
 
         with pytest.raises(GroupIdNotFoundError, match="is not a classic group"):
             await admin.describe_consumer_groups(["new"])

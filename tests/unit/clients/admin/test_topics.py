@@ -179,7 +179,9 @@ async def test_a_call_that_is_never_answered_ends_in_its_time_and_is_uncertain()
             await admin.create_topics([NewTopic("orders")], timeout=2.0)
 
         assert not raised.value.definite
-        assert str(raised.value) == "node 1 did not answer within the timeout"
+        assert (
+            str(raised.value) == "node 1 did not answer within the timeout; it may have been done"
+        )
         assert current_clock().now() - began <= 2.01
 
 

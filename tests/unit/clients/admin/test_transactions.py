@@ -32,6 +32,7 @@ from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitPr
 from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import virtual_time
 from support.administering import ORDERS, administered
+from support.scripted_broker import CLOSE
 
 SPEC = AbortTransactionSpec(ORDERS, producer_id=7, producer_epoch=3, coordinator_epoch=2)
 
@@ -307,3 +308,36 @@ class TestFenceProducers:
             found = await admin.fence_producers(["a"])
 
             assert found == {"a": ProducerIdAndEpoch(7, 4)}
+
+    @virtual_time
+    async def test_an_id_that_is_denied_does_not_hide_the_others(self) -> None:
+        async with administered() as (cluster, admin):
+            cluster.on(InitProducerIdRequest, unless_denied)
+
+            with pytest.raises(SeveralErrors) as raised:
+                await admin.fence_producers(["a", "secret", "b"])
+
+            assert raised.value.results.keys() == {"a", "b"}
+            assert raised.value.errors.keys() == {"secret"}
+            asked = [one.message for one in cluster.requests(InitProducerIdRequest)]
+            assert sorted(one.transactional_id for one in asked) == ["a", "b", "secret"]
+
+    @virtual_time
+    async def test_an_id_whose_response_is_lost_is_the_only_one_that_is_fenced_again(self) -> None:
+        async with administered() as (cluster, admin):
+            answer = InitProducerIdResponse(producer_id=7, producer_epoch=4)
+            cluster.on(InitProducerIdRequest, answer)
+            cluster.once(InitProducerIdRequest, answer, CLOSE)
+
+            await admin.fence_producers(["a", "b", "c"])
+
+            asked = [one.message for one in cluster.requests(InitProducerIdRequest)]
+            assert [one.transactional_id for one in asked].count("a") == 1
+
+
+def unless_denied(request: InitProducerIdRequest) -> InitProducerIdResponse:
+    """Fence every id but ``secret``."""
+    code = 0
+    if request.transactional_id == "secret":
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return InitProducerIdResponse(error_code=code, producer_id=7, producer_epoch=4)
