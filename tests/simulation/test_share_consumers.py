@@ -278,7 +278,7 @@ async def test_the_callback_hears_of_every_outcome_in_polls_and_in_close():
 
 
 @virtual_time
-async def test_records_whose_lock_ended_in_the_buffer_are_not_handed_out():
+async def test_records_whose_lock_ended_in_the_buffer_are_not_handed_out(caplog: Any):
     async with share_cluster(lock_seconds=5) as cluster, share_consumer(cluster) as consumer:
         cluster.produce(*[b"v"] * 4)
         first = await consumer.poll(5, max_records=1)
@@ -297,6 +297,7 @@ async def test_records_whose_lock_ended_in_the_buffer_are_not_handed_out():
             (4, 1),
         ]
         assert consumer.stats().expired == 3
+        assert "The locks of 3 records of orders-0 were over before" in caplog.text
 
 
 @virtual_time

@@ -9,6 +9,7 @@ buffer run out, and each time that happens counts as a delivery.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from pyk.clients.config import ShareConsumerConfig
@@ -28,6 +29,8 @@ from pyk.clients.share.share_answers import ShareAnswers
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_leader import FetchWish, ShareLeader
 from pyk.clients.share.share_session import FetchTerms, ShareSession
+from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -154,10 +157,12 @@ class ShareFetcher:
         outbox = self._buffer.outbox
         # Renewals by themselves: a broker may refuse them, and take the others.
         gathered: dict[tuple[AcquiredRecords, bool], Acknowledgements] = {}
+        expired = Counter[TopicPartition]()
         while outbox:
             acquired, first, last, kind = outbox.popleft()
             if kind == EXPIRED:
                 self.answers.acquisitions.end(acquired, [(first, last, kind)])
+                expired[acquired.topic_partition] += last - first + 1
                 continue
             some = gathered.setdefault((acquired, kind == RENEW), Acknowledgements())
             some.add(first, last, kind)
@@ -167,6 +172,14 @@ class ShareFetcher:
         ]
         for pending in sent:
             self._to_leader(pending)
+        for partition, count in expired.items():
+            log.warning(
+                "The locks of %s of %s were over before the application asked for them, which "
+                "counts as a delivery of each: handle records sooner, or acquire fewer with "
+                'share_acquire_mode="record_limit"',
+                counted(count, "record"),
+                partition,
+            )
 
     def send(self, ticket: CommitTicket, acquired: AcquiredRecords, some: Acknowledgements) -> None:
         """Send acknowledgements that do not come from the application."""
@@ -210,7 +223,7 @@ class ShareFetcher:
             if not config.limits_records:
                 return FetchWish(self.longest_wait_ms, self.most_records)
             if self._has_turn(leader):
-                count = sum(bool(one.partitions) for one in self.leaders.values())
+                count = sum(one.holds_turn(now) for one in self.leaders.values())
                 wanted = min(buffer.wanted, self.most_records)
                 return FetchWish(self.longest_wait_ms // max(1, count), wanted)
             return None
@@ -222,7 +235,8 @@ class ShareFetcher:
 
     def _has_turn(self, leader: ShareLeader) -> bool:
         """Return whether a leader is the next one where only one at a time is asked."""
-        others = [one for one in self.leaders.values() if one is not leader and one.partitions]
+        now, leaders = self._now(), self.leaders.values()
+        others = [one for one in leaders if one is not leader and one.holds_turn(now)]
         if any(one.is_fetching for one in others):
             return False
         return all(one.fetched_at >= leader.fetched_at for one in others)
@@ -238,6 +252,7 @@ class ShareFetcher:
         if unwanted:
             log.info("Dropped records that node %d may not hold any more", leader.node_id)
         self.give_back(unwanted)
+        self.look()
 
     async def settled(self, deadline: float) -> None:
         """Wait until the outcome of all acknowledgements is known, or for the deadline."""

@@ -41,6 +41,8 @@ FIRST_VERSION_WITH_RENEWAL = 2
 # one is delayed, or client and leader would exchange empty messages as fast as they can.
 SHORTEST_WAIT = 0.01
 LONGEST_WAIT = 0.5
+# Where leaders are asked in turn, others go on without one that is late with an answer by so long.
+LATE_SECONDS = 1.0
 REFUSED = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -76,6 +78,10 @@ class FetchOwner(Protocol):
 
     def lost(self, leader: ShareLeader, error: KafkaError) -> None:
         """Learn that the session with a leader is lost or in doubt."""
+        ...
+
+    def look(self) -> None:
+        """Look at what is due at all leaders: one of them is late with an answer."""
         ...
 
 
@@ -115,6 +121,7 @@ class ShareLeader:
         self._settled.set()
         self._failures = self._empty = 0
         self._retry_at = 0.0
+        self._late_at = float("inf")
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -130,6 +137,13 @@ class ShareLeader:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self._settled.wait()
+
+    def holds_turn(self, now: float) -> bool:
+        """Return whether others wait for this leader where only one at a time is asked.
+
+        Nobody waits for one that fails or is late.
+        """
+        return bool(self.partitions) and self.error is None and now < self._late_at
 
     def look(self) -> None:
         """Look at what is due: something has changed."""
@@ -218,7 +232,7 @@ class ShareLeader:
         )
         self.is_fetching = True
         try:
-            response = await self._send(request, due)
+            response = await self._send(request, due, wait_ms=wish.wait_ms)
         finally:
             self.is_fetching = False
         if response is None:
@@ -277,9 +291,12 @@ class ShareLeader:
         *,
         min_version: int | None = None,
         timeout_ms: int | None = None,
+        wait_ms: int = 0,
     ) -> Any:
         """Return the response, None if there is none; then the acknowledgements are settled."""
         self._idle.clear()
+        self._late_at = self._now() + wait_ms / 1000 + LATE_SECONDS
+        late = asyncio.get_running_loop().call_at(self._late_at, self._owner.look)
         try:
             return await self._client.send(
                 self.node_id,
@@ -305,6 +322,8 @@ class ShareLeader:
             self._settle(due, KafkaTimeoutError("the consumer was closed meanwhile"))
             raise
         finally:
+            late.cancel()
+            self._late_at = float("inf")
             self._idle.set()
         return None
 
