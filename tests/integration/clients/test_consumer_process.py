@@ -227,6 +227,31 @@ def test_a_handler_that_reads_is_told_to_leave_the_consumer_alone(cluster, topic
         consumer.process(lambda record: consumer.poll(1))
 
 
+def test_a_handler_that_begins_another_call_is_refused_and_its_record_is_not_committed(
+    cluster, topic
+):
+    produce(cluster, topic, 30)
+    refused: list[ConcurrentUseError] = []
+    with reader(cluster, topic, group_id=topic, auto_commit_interval_ms=50) as consumer:
+
+        def handle(record: Any) -> None:
+            if record.value == b"7":
+                try:
+                    consumer.process(print)
+                except ConcurrentUseError as error:
+                    refused.append(error)
+                    consumer.wakeup()
+                raise LookupError("no such customer")
+
+        with pytest.raises(LookupError):
+            consumer.process(handle)
+        committed = consumer.committed(partitions(topic))
+
+    assert len(refused) == 1
+    assert committed[partitions(topic)[1]] is not None
+    assert [one and one.offset for one in committed.values()][1] == 2
+
+
 EXACTLY_ONCE = {"enable_auto_commit": False, "isolation_level": "read_committed"}
 
 

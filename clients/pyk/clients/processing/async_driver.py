@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
-from pyk.clients.processing.calls import described, is_of_no_account, note_origin, overdue
+from pyk.clients.processing.calls import (
+    cancelled_elsewhere,
+    described,
+    is_of_no_account,
+    note_origin,
+    overdue,
+)
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import ProducerRecord, results_of
@@ -75,6 +81,13 @@ class TaskRunner:
 
     async def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
+        self._consumer._begin_process()
+        try:
+            await self._run()
+        finally:
+            self._consumer._end_process()
+
+    async def _run(self) -> None:
         await self._session.begin()
         self._consumer._handlers = self._session.releases
         patience = 0.0
@@ -182,6 +195,12 @@ class TaskRunner:
                     continue
                 note_origin(error, job)
                 raise
+            except asyncio.CancelledError as error:
+                if self._jobs.is_stopping or job.partition.is_cancelled:
+                    raise
+                failure = cancelled_elsewhere()
+                note_origin(failure, job)
+                raise failure from error
             finally:
                 job.worker = None  # which would keep both alive: the worker remembers the job
                 job.partition.running.discard(job)
@@ -221,6 +240,10 @@ class TaskRunner:
             if not self._options.recovers or is_of_no_account(error, job):
                 raise
             return await recovery.recover(job, error)
+        except asyncio.CancelledError:
+            if not self._options.recovers or job.worker.cancelling():
+                raise
+            return await recovery.recover(job, cancelled_elsewhere())
         return None
 
     async def _returned(self, job: Job) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyk.clients.errors import KafkaTimeoutError
+from pyk.clients.errors import KafkaTimeoutError, StateError
 from pyk.clients.processing.jobs import Job
 
 
@@ -31,6 +31,17 @@ def check_deadline(job: Job, seconds: float | None) -> None:
 def is_of_no_account(error: BaseException, job: Job) -> bool:
     """Return whether a handler has failed for a record that is not its consumer's any more."""
     return isinstance(error, Exception) and job.partition.is_cancelled
+
+
+def cancelled_elsewhere() -> StateError:
+    """Return the error for a handler that was cancelled, though ``process()`` did not do that.
+
+    A :class:`CancelledError` would only end the worker, and nobody would hear of the record.
+    """
+    return StateError(
+        "the handler was cancelled, but not by process(): it cancelled its own task, or awaited "
+        "something that was cancelled elsewhere"
+    )
 
 
 def note_origin(error: BaseException, job: Job) -> None:

@@ -77,6 +77,13 @@ class ThreadRunner:
 
     def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
+        self._consumer._begin_process()
+        try:
+            self._run()
+        finally:
+            self._consumer._end_process()
+
+    def _run(self) -> None:
         call = self._consumer._thread.call
         call(self._session.begin())
         self._consumer._handlers = self._session.releases

@@ -159,7 +159,8 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
     def _refuse_others(self) -> None:
         # Nothing is held after this: the lock is taken with ``with``, which is the only way that
         # the handler of a signal cannot leave it locked.
-        if self._user not in (None, threading.current_thread()):
+        thread = threading.current_thread()
+        if self._user not in (None, thread) or self._processor not in (None, thread):
             raise in_use_by("thread")
 
     @property

@@ -19,6 +19,7 @@ cdef class BlockingReadPath:
     cdef readonly object _use
     cdef readonly object _user
     cdef readonly object _taker
+    cdef readonly object _processor
     @cython.locals(has_span=bint)
     cpdef _open_next_span(self)
     cpdef tuple _take(self, limit, deadline)
@@ -50,6 +51,7 @@ cdef class AsyncReadPath:
     cdef public bint _has_begun
     cdef public object _user
     cdef public object _taker
+    cdef readonly object _processor
     cdef _enter(self)
     cpdef _refuse_other_tasks(self, task)
 

@@ -56,6 +56,8 @@ class BlockingReadPath:
         """The thread that polls now."""
         self._taker: threading.Thread | None = None
         """The thread that polled last."""
+        self._processor: threading.Thread | None = None
+        """The thread that is in ``process()``."""
 
     def __iter__(self) -> BlockingReadPath:
         return self
@@ -134,8 +136,21 @@ class BlockingReadPath:
             self._pace.fetch = None
             self._thread.visit(fetch)
 
+    def _begin_process(self) -> None:
+        """Let only this thread read, until :meth:`_end_process`."""
+        user = threading.current_thread()
+        self._refuse_nested_polls(user)
+        if self._processor is not None:
+            raise in_use_by("thread")
+        self._processor = user
+
+    def _end_process(self) -> None:
+        self._processor = None
+
     def _refuse_nested_polls(self, user: threading.Thread) -> None:
         """Raise if a thread is inside the consumer: another, or this one, in a listener."""
+        if self._processor is not None and self._processor is not user:
+            raise in_use_by("thread")
         if self._user is None:
             return
         if self._user is not user:
@@ -205,6 +220,8 @@ class AsyncReadPath:
         """The task that is inside poll or iteration."""
         self._taker: asyncio.Task[Any] | None = None
         """The task that polled last."""
+        self._processor: asyncio.Task[Any] | None = None
+        """The task that is in ``process()``."""
 
     def __aiter__(self) -> AsyncReadPath:
         return self
@@ -279,6 +296,17 @@ class AsyncReadPath:
         """Look what there is besides records, and do it."""
         raise NotImplementedError
 
+    def _begin_process(self) -> None:
+        """Let only this task read, until :meth:`_end_process`."""
+        task = asyncio.current_task()
+        self._refuse_other_tasks(task)
+        if self._user is not None or self._processor is not None:
+            raise in_use_by("task")
+        self._processor = task
+
+    def _end_process(self) -> None:
+        self._processor = None
+
     def _enter(self) -> None:
         task = asyncio.current_task()
         self._refuse_other_tasks(task)
@@ -293,6 +321,8 @@ class AsyncReadPath:
         """Raise on another event loop, and while another task is inside the consumer."""
         self._client.check_place()
         if self._user is not None and self._user is not task:
+            raise in_use_by("task")
+        if self._processor is not None and self._processor is not task:
             raise in_use_by("task")
 
 
