@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -10,84 +9,22 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import (
-    AcknowledgeType,
-    Admin,
-    AlterConfig,
-    ConfigResource,
-    ConfigResourceType,
-    NewTopic,
-    Producer,
-    ShareConsumer,
-    TopicPartition,
-)
+from pyk.clients import AcknowledgeType
 from pyk.clients.errors import DeserializationError, InvalidRecordStateError, StateError
-from pyk.reference_broker import Cluster
-from support import apache_kafka
-from support.apache_kafka import ApacheKafkaCluster
+from support.shared_topic import BROKERS, LOCK_SECONDS, Shared, broker_with_short_locks, poll
 
 EXPLICIT: dict[str, Any] = {"share_acknowledgement_mode": "explicit"}
-LOCK_SECONDS = 2
-CONFIG = {
-    "group.share.min.record.lock.duration.ms": "1000",
-    "group.share.record.lock.duration.ms": str(LOCK_SECONDS * 1000),
-}
-
-_numbers = itertools.count()
 
 
-class Shared:
-    """One topic, and a share group that reads it from the beginning."""
-
-    def __init__(self, bootstrap: str, name: str) -> None:
-        self.bootstrap = bootstrap
-        self.topic = self.group = f"{name}-{next(_numbers)}"
-        self.p0 = TopicPartition(self.topic, 0)
-        group = ConfigResource(ConfigResourceType.GROUP, self.group)
-        with Admin(bootstrap) as admin:
-            admin.create_topics([NewTopic(self.topic, partitions=1)])
-            admin.incremental_alter_configs(
-                {group: [AlterConfig("share.auto.offset.reset", "earliest")]}
-            )
-
-    def produce(self, *values: bytes) -> None:
-        """Write the values as one batch."""
-        with Producer(self.bootstrap, linger_ms=50) as producer:
-            for value in values:
-                producer.send(self.topic, value, partition=0)
-
-    def consumer(self, **options: Any) -> ShareConsumer[Any, Any]:
-        return ShareConsumer(self.bootstrap, topics=[self.topic], group_id=self.group, **options)
-
-
-@pytest.fixture(
-    scope="module",
-    params=["reference", pytest.param("apache", marks=pytest.mark.conformance)],
-)
+@pytest.fixture(scope="module", params=BROKERS)
 def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A broker where locks of records last for two seconds."""
-    if request.param == "reference":
-        with Cluster(config=CONFIG) as cluster:
-            yield cluster.bootstrap
-        return
-    if why := apache_kafka.missing():
-        pytest.skip(why)
-    with ApacheKafkaCluster(1, config=CONFIG) as kafka:
-        yield kafka.bootstrap
+    with broker_with_short_locks(request.param) as address:
+        yield address
 
 
 @pytest.fixture
 def shared(bootstrap: str, request: pytest.FixtureRequest) -> Shared:
     return Shared(bootstrap, request.node.originalname)
-
-
-def poll(consumer: ShareConsumer[Any, Any], count: int = 1, seconds: float = 30) -> list[Any]:
-    """Return the records of the first poll that has some; there must be so many."""
-    until = time.monotonic() + seconds
-    while not (records := list(consumer.poll(1.0))):
-        assert time.monotonic() < until
-    assert len(records) == count
-    return records
 
 
 def test_accepted_records_are_not_delivered_again(shared: Shared) -> None:
