@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncConsumer, OffsetAndMetadata, RebalanceListener, TopicPartition
-from pyk.clients.errors import CommitFailedError, OffsetMetadataTooLargeError
+from pyk.clients.errors import CommitFailedError, KafkaTimeoutError, OffsetMetadataTooLargeError
 from pyk.runtime.virtual_time import virtual_time
 from support.consumer_groups import PARTITIONS, Group
 from support.consuming import cluster_with_orders, make_consumer, produce, read, reference_cluster
@@ -160,3 +160,35 @@ async def test_an_auto_commit_that_waits_for_a_commit_beyond_it_does_not_go_back
                 for _ in range(30):
                     await consumer.poll(0.2)
             assert await committed_offset(consumer, partition) == 250
+
+
+@virtual_time
+async def test_a_commit_that_is_not_answered_in_time_may_still_be_stored():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            cluster.faults.on("OffsetCommit").once().delay(3000)
+
+            with pytest.raises(KafkaTimeoutError, match="may still do so") as raised:
+                await consumer.commit({partition: 7}, timeout=1)
+
+            assert not raised.value.definite
+            await asyncio.sleep(3)
+            assert await committed_offset(consumer, partition) == 7
+
+
+@virtual_time
+async def test_a_commit_that_was_sent_to_no_coordinator_in_time_fails_for_certain():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            with (
+                cluster.faults.on("FindCoordinator").error("COORDINATOR_NOT_AVAILABLE"),
+                pytest.raises(KafkaTimeoutError, match="were not committed within") as raised,
+            ):
+                await consumer.commit({partition: 7}, timeout=1)
+
+            assert raised.value.definite
+            assert "may still" not in str(raised.value)

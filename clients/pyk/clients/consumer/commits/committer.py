@@ -118,7 +118,7 @@ class Committer:
                         self._check(tries, is_ours)
                         await self._commit_some(tries, deadline)
         except TimeoutError as error:
-            raise self._too_late(tries.left) from error
+            raise self._too_late(tries) from error
         except KafkaError as error:
             if not tries.may_be_stored:
                 raise
@@ -167,6 +167,7 @@ class Committer:
         request = offset_commit_request(self._group_id, offsets, identity, topic_ids)
         try:
             node_id = await self._coordinator(deadline)
+            tries.is_under_way = True
             response = await self._client.send(
                 node_id,
                 request,
@@ -175,6 +176,9 @@ class Committer:
             )
         except KafkaError as error:
             self._forget_coordinator_after(error)
+            if not tries.is_under_way:  # nobody was asked to store anything
+                error = copy_to_raise(error)
+                error.definite = True
             return dict.fromkeys(offsets, error)
         answers = result_for_each(offsets, committed_offsets(response, topic_ids), node_id)
         errors = {p: error for p, error in answers.items() if error is not None}
@@ -305,14 +309,17 @@ class Committer:
         chance = self._client.random.random()
         await asyncio.sleep(self._client.retry_backoff.delay(failures, chance))
 
-    def _too_late(self, offsets: Offsets) -> KafkaTimeoutError:
+    def _too_late(self, tries: _Tries) -> KafkaTimeoutError:
+        offsets = tries.left
         names = ", ".join(str(partition) for partition in sorted(offsets)[:5])
         unreachable = self._client.pool.unreachable_nodes()
         reason = because(unreachable[0].error if unreachable else None)
+        asked = "; the coordinator was asked to, and may still do so" if tries.is_under_way else ""
         return KafkaTimeoutError(
             f"the offsets of {counted(len(offsets), 'partition')} ({names}) were not committed "
-            f"within the timeout{reason}",
+            f"within the timeout{reason}{asked}",
             group_id=self._group_id,
+            definite=not tries.is_under_way and not tries.may_be_stored,
         )
 
 
@@ -326,11 +333,14 @@ class _Tries:
         self.topic_ids = topic_ids
         """The topics that the offsets are of."""
         self.failures = 0
+        self.is_under_way = False
+        """Whether a request was sent, and is not answered."""
         self.may_be_stored = False
         """Whether some of it is stored, or may be: a response was lost."""
 
     def answered(self, errors: Mapping[TopicPartition, KafkaError]) -> None:
         """Record why offsets are not stored; the others are."""
+        self.is_under_way = False
         is_stored_in_part = len(errors) < len(self.left)
         if is_stored_in_part or not all(error.definite for error in errors.values()):
             self.may_be_stored = True
