@@ -243,6 +243,10 @@ def test_a_directory_that_breaks_takes_its_partitions_offline(broker: Broker, ad
     eventually(lambda: all(partitions(admin)[number].leader_id is None for number in lost))
 
     check_offline(broker, admin, lost)
+    for number, partition in enumerate(partitions(admin)):
+        expected = (0,) if number in lost else ()
+        assert partition.eligible_leader_replicas == expected
+        assert partition.last_known_eligible_leader_replicas == expected
     elsewhere = another_path(broker, path, "ab")
     with pytest.raises(KafkaStorageError):  # and at once
         admin.alter_replica_log_dirs({replica(kept): other})
@@ -269,6 +273,7 @@ def check_offline(broker: Broker, admin: Admin, lost: set[int]) -> None:
         is_lost = number in lost
         assert partition.leader_id == (None if is_lost else 0)
         assert partition.offline_replicas == ((0,) if is_lost else ())
+        assert partition.in_sync_replicas == (() if is_lost else (0,))
         assert partition.replicas == (0,)
 
 

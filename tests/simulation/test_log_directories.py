@@ -117,6 +117,8 @@ def test_a_partition_on_a_failed_disk_has_no_leader_and_the_others_go_on() -> No
             assert (healthy.leader_id, healthy.offline_replicas) == (0, ())
             assert (lost.leader_id, lost.offline_replicas, lost.replicas) == (None, (0,), (0,))
             assert lost.leader_epoch == epochs[1] + 1
+            assert (lost.in_sync_replicas, lost.eligible_leader_replicas) == ((), (0,))
+            assert lost.last_known_eligible_leader_replicas == (0,)
             await producer.send_and_wait("orders", b"after", partition=0)
             found = list((await disks.directories()).values())
             assert isinstance(found[1].error, KafkaStorageError)

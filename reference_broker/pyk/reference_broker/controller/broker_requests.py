@@ -20,9 +20,8 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 
-from .features import ELR_VERSION
 from .image import NO_LEADER, MetadataImage
-from .leader_changes import leader_changes
+from .leader_changes import leader_change, leader_changes
 from .metadata_versions import DIRECTORY_ASSIGNMENT
 
 if TYPE_CHECKING:
@@ -114,21 +113,9 @@ def unregister_broker(
 
 
 def _resignations(image: MetadataImage, node_id: int) -> Records:
-    """Take the lead of its partitions from a node; there is nobody else who could lead them.
-
-    With eligible leader replicas (KIP-966) the last one in sync is no longer in sync, but may
-    become the leader again.
-    """
-    has_elr = ELR_VERSION in image.features
+    """Take the lead of its partitions from a node; there is nobody else who could lead them."""
     return [
-        PartitionChangeRecord(
-            partition_id=number,
-            topic_id=topic.topic_id,
-            leader=NO_LEADER,
-            isr=[] if has_elr else None,
-            eligible_leader_replicas=[node_id] if has_elr else None,
-            last_known_elr=[node_id] if has_elr else None,
-        )
+        leader_change(image, topic.topic_id, number, NO_LEADER)
         for topic in image.topics.values()
         for number, partition in topic.partitions.items()
         if partition.leader == node_id

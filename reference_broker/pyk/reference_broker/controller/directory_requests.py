@@ -24,8 +24,8 @@ from pyk.protocol.messages.metadata_records import (
 from pyk.protocol.schema import Message
 from pyk.runtime import slotted
 
-from .image import UNCHANGED_LEADER, MetadataImage
-from .leader_changes import leader_changes, leader_with
+from .image import MetadataImage
+from .leader_changes import leader_change, leader_changes, leader_with
 from .metadata_versions import DIRECTORY_ASSIGNMENT
 
 Records = list[Message]
@@ -104,15 +104,12 @@ class _Assignments:
         if partition.directory_of(self.node_id) == directory:
             return ErrorCode.NONE
         leader = leader_with(partition, self.node_id, directory, self.online)
-        self.records.append(
-            PartitionChangeRecord(
-                partition_id=number,
-                topic_id=topic_id,
-                leader=UNCHANGED_LEADER if leader == partition.leader else leader,
-                directories=[
-                    directory if replica == self.node_id else partition.directory_of(replica)
-                    for replica in partition.replicas
-                ],
-            )
-        )
+        record = PartitionChangeRecord(partition_id=number, topic_id=topic_id)
+        if leader != partition.leader:
+            record = leader_change(self.image, topic_id, number, leader)
+        record.directories = [
+            directory if replica == self.node_id else partition.directory_of(replica)
+            for replica in partition.replicas
+        ]
+        self.records.append(record)
         return ErrorCode.NONE

@@ -13,6 +13,7 @@ from uuid import UUID
 from pyk.protocol.messages.metadata_records import PartitionChangeRecord
 from pyk.protocol.schema import Message
 
+from .features import ELR_VERSION
 from .image import NO_LEADER, MetadataImage, PartitionImage
 from .log_dirs import is_online_directory
 
@@ -20,7 +21,7 @@ from .log_dirs import is_online_directory
 def leader_changes(image: MetadataImage, node_id: int, online: Sequence[UUID]) -> list[Message]:
     """Return what changes for partitions now that these directories of a broker are online."""
     return [
-        _change(topic.topic_id, number, partition, leader)
+        leader_change(image, topic.topic_id, number, leader)
         for topic in image.topics.values()
         for number, partition in topic.partitions.items()
         if (leader := leader_with(partition, node_id, partition.directory_of(node_id), online))
@@ -28,12 +29,21 @@ def leader_changes(image: MetadataImage, node_id: int, online: Sequence[UUID]) -
     ]
 
 
-def _change(
-    topic_id: UUID, number: int, partition: PartitionImage, leader: int
+def leader_change(
+    image: MetadataImage, topic_id: UUID, number: int, leader: int
 ) -> PartitionChangeRecord:
+    """Return the record that gives a partition another leader, or none.
+
+    With eligible leader replicas (KIP-966) a leader without successor is the last one in sync. It
+    is no longer, but may become the leader again.
+    """
+    partition = image.topics_by_id[topic_id].partitions[number]
     record = PartitionChangeRecord(partition_id=number, topic_id=topic_id, leader=leader)
-    if leader not in (NO_LEADER, *partition.isr):
-        # KIP-966: the last replica was taken out of those in sync, and may lead again.
+    if leader == NO_LEADER:
+        if ELR_VERSION in image.features:
+            record.isr = []
+            record.eligible_leader_replicas = record.last_known_elr = [partition.leader]
+    elif leader not in partition.isr:
         record.isr = [leader]
         record.eligible_leader_replicas = [] if partition.eligible_leader_replicas else None
         record.last_known_elr = [] if partition.last_known_elr else None

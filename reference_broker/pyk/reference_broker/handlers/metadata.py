@@ -316,8 +316,8 @@ def _topic_partitions(
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
                 offline_replicas=_offline_replicas(services, partition),
-                eligible_leader_replicas=[],
-                last_known_elr=[],
+                eligible_leader_replicas=list(partition.eligible_leader_replicas),
+                last_known_elr=list(partition.last_known_elr),
             )
         )
     return described, numbers[limit] if len(numbers) > limit else None
