@@ -46,6 +46,14 @@ _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: {_TOPIC: "DESCRIBE, READ or WRITE"},
     ApiKey.CONSUMER_GROUP_DESCRIBE: {_GROUP: "DESCRIBE or READ", _TOPIC: "DESCRIBE"},
     ApiKey.SHARE_GROUP_DESCRIBE: {_GROUP: "DESCRIBE or READ", _TOPIC: "DESCRIBE"},
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: {
+        _GROUP: "DESCRIBE or READ",
+        _TOPIC: "DESCRIBE, READ or WRITE",
+    },
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: {_GROUP: "READ", _TOPIC: "READ"},
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: {_GROUP: "DELETE", _TOPIC: "READ"},
+    ApiKey.STREAMS_GROUP_DESCRIBE: {_GROUP: "DESCRIBE or READ", _TOPIC: "DESCRIBE"},
+    ApiKey.LEAVE_GROUP: {_GROUP: "READ"},
     ApiKey.CREATE_TOPICS: {_TOPIC: "CREATE on it or on the cluster"},
     ApiKey.DELETE_TOPICS: {_TOPIC: "DELETE"},
     ApiKey.DELETE_RECORDS: {_TOPIC: "DELETE"},
@@ -76,6 +84,9 @@ _NEEDED: dict[int, dict[int, str]] = {
     ApiKey.DESCRIBE_QUORUM: {_CLUSTER: "DESCRIBE on the cluster"},
     ApiKey.UPDATE_FEATURES: {_CLUSTER: "ALTER on the cluster"},
     ApiKey.UNREGISTER_BROKER: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.ADD_RAFT_VOTER: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.REMOVE_RAFT_VOTER: {_CLUSTER: "ALTER on the cluster"},
+    ApiKey.WRITE_TXN_MARKERS: {_CLUSTER: "ALTER or CLUSTER_ACTION on the cluster"},
 }
 
 
