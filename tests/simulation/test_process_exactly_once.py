@@ -315,6 +315,10 @@ async def test_a_result_that_brokers_refuse_ends_the_call_without_dead_letters()
         with pytest.raises(RecordTooLargeError) as caught:
             await biller.task
         assert "while handling the record of orders-" in caught.value.__notes__[0]
+        error: BaseException | None = caught.value
+        for _ in range(10):
+            error = error and (error.__cause__ or error.__context__)
+        assert error is None  # the chain of errors ends
         assert await values_of(cluster, "bills") == []
 
 

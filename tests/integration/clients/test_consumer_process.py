@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -203,6 +204,49 @@ def test_dead_letters_are_replayed_once_with_the_bytes_and_headers_of_the_record
         record = next(iter(consumer))
 
     assert (record.key, record.value, record.headers) == (b"key", b"value", (("mine", b"1"),))
+
+
+def test_a_replay_leaves_out_dead_letters_of_transactions_that_were_aborted(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    headers = [("pyk-origin-topic", topic.encode())]
+    with Producer[bytes, bytes](cluster.bootstrap, transactional_id=topic) as producer:
+        for value in (b"aborted", b"committed"):
+            producer.begin_transaction()
+            producer.send_and_wait(dead_topic, value, headers=headers)
+            if value == b"aborted":
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 1
+    assert billed(cluster, topic, 1) == [b"committed"]
+
+
+def test_large_records_go_to_the_dead_letters_and_back(cluster, topic):
+    dead_topic, limits = f"{topic}.dead", {"max.message.bytes": "3000000"}
+    cluster.create_topic(f"{topic}.large", configs=limits)
+    cluster.create_topic(dead_topic, configs=limits)
+    values = [os.urandom(2_000_000), b"compresses well" * 300_000]
+    with Producer[bytes, bytes](
+        cluster.bootstrap, max_request_size=5_000_000, compression_type="gzip"
+    ) as producer:
+        producer.send_batch(f"{topic}.large", values).result()
+    dead: list[int] = []
+    with reader(cluster, f"{topic}.large", group_id=topic) as consumer:
+
+        def handle(record: Any) -> None:
+            dead.append(record.offset)
+            if len(dead) == len(values):
+                consumer.wakeup()
+            raise LookupError("no such customer")
+
+        consumer.process(handle, dead_letter=dead_topic)
+
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 2
+    with reader(cluster, f"{topic}.large") as again:
+        found = [next(again).value for _ in range(2 * len(values))]
+    assert found == values + values
 
 
 def test_a_replay_tells_of_records_that_it_leaves(cluster, topic, caplog):

@@ -25,6 +25,14 @@ ERROR_TEXT = "pyk-error-text"
 RETRY_AT = "pyk-retry-at"
 # A text of an error may have a whole document in it; brokers limit the size of records.
 LONGEST_TEXT = 1000
+# How the producers are configured that move records. What was read must fit, also if its batch was
+# compressed; a request may have 100 MiB unless brokers are configured (socket.request.max.bytes).
+LARGEST_REQUEST = 100_000_000
+MOVING: dict[str, Any] = {
+    "max_request_size": LARGEST_REQUEST,
+    "buffer_memory": LARGEST_REQUEST,
+    "compression_type": "gzip",
+}
 # A larger number was not written by pyk: it is no time, and no count of attempts.
 _MOST = 2**53
 
@@ -62,7 +70,10 @@ def due_at_ms(record: Any) -> int:
 def origin_topic(record: Any) -> str | None:
     """Return the topic that a record was read from first, None if it was not moved."""
     values = [value for name, value in record.headers if name == f"{ORIGIN}topic"]
-    return values[-1].decode() if values and values[-1] is not None else None
+    try:
+        return values[-1].decode() if values and values[-1] is not None else None
+    except UnicodeDecodeError:  # which pyk did not write
+        return None
 
 
 def _origin_of(record: Any) -> Headers:

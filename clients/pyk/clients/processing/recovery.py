@@ -10,7 +10,7 @@ from typing import Any
 from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, UnknownTopicOrPartitionError
-from pyk.clients.processing.dead_letters import attempts_before, due_at_ms, moved_headers
+from pyk.clients.processing.dead_letters import MOVING, attempts_before, due_at_ms, moved_headers
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.options import DeadLetter
 from pyk.clients.processing.results import ProducerRecord
@@ -146,7 +146,8 @@ def _missing(topic: str, purpose: str) -> UnknownTopicOrPartitionError:
 def _producer_for(core: ReadingCore) -> AsyncProducer[Any, Any]:
     """Return a producer for the cluster of a consumer."""
     shared = (field.name for field in slotted.fields(ClientConfig))
-    config = ProducerConfig(**{name: getattr(core.config, name) for name in shared})
+    options = {name: getattr(core.config, name) for name in shared}
+    config = ProducerConfig(**options, **MOVING)
     producer: AsyncProducer[Any, Any] = AsyncProducer.__new__(AsyncProducer)
     client = core.client
     producer._set_up(config, clock=client.clock, network=client.network, random=client.random)

@@ -10,7 +10,7 @@ from pyk.clients.config import ClientOptions
 from pyk.clients.consumer import Consumer
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
-from pyk.clients.processing.dead_letters import origin_topic, own_headers
+from pyk.clients.processing.dead_letters import MOVING, origin_topic, own_headers
 from pyk.clients.producer import Producer
 from pyk.clients.topic_partition import TopicPartition
 
@@ -36,12 +36,13 @@ def replay_dead_letters(
     """
     shared: dict[str, Any] = dict(options)
     group = group_id or f"{topic}.replay"
-    producer: Producer[bytes, bytes] = Producer(bootstrap_servers, **shared)
+    producer: Producer[bytes, bytes] = Producer(bootstrap_servers, **shared, **MOVING)
     consumer: Consumer[bytes, bytes] = Consumer(
         bootstrap_servers,
         group_id=group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
+        isolation_level="read_committed",  # transactions that were aborted are written again
         allow_auto_create_topics=False,
         **shared,
     )

@@ -93,7 +93,7 @@ class ResultProducer:
             except Exception as error:
                 if _may_be_sent_again(error):
                     raise
-                raise UnwritableError(job, error) from error
+                raise UnwritableError(job, error) from None
         return sent
 
     def _send_blocking(self, jobs: Iterable[Job]) -> Sent:
@@ -104,7 +104,7 @@ class ResultProducer:
             except Exception as error:
                 if _may_be_sent_again(error):
                     raise
-                raise UnwritableError(job, error) from error
+                raise UnwritableError(job, error) from None
         return sent
 
     def _sends(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Callable[[], Any]]]:

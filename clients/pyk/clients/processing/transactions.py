@@ -257,7 +257,7 @@ class ResultTransactions:
         except (KafkaError, UnwritableError):
             await self._abort()
             if (unwritable := _unwritable(sent)) is not None:
-                raise unwritable from unwritable.error
+                raise unwritable from None  # put_aside raises that of the record
             raise
         except BaseException:
             await self._abort(ABORT_SECONDS)

@@ -117,6 +117,8 @@ def test_headers_that_others_wrote_are_no_error():
 
     assert attempts_before(record) == due_at_ms(record) == 0
     assert origin_topic(record) is None
+    odd = ConsumerRecord("orders", 0, 0, headers=(("pyk-origin-topic", b"\xff"),))
+    assert origin_topic(odd) is None
 
 
 def test_calls_and_moves_may_follow_at_once():
