@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
-from uuid import UUID
 
 import pytest
 import pytest_asyncio
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.alter_share_group_offsets import (
-    AlterShareGroupOffsetsRequest,
-    AlterShareGroupOffsetsRequestPartition,
-    AlterShareGroupOffsetsRequestTopic,
-)
 from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from pyk.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
-from pyk.protocol.messages.delete_share_group_offsets import (
-    DeleteShareGroupOffsetsRequest,
-    DeleteShareGroupOffsetsRequestTopic,
-)
-from pyk.protocol.messages.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsRequestTopic,
-)
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -35,7 +18,6 @@ from pyk.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from pyk.protocol.messages.list_groups import ListGroupsRequest
-from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -51,140 +33,20 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from pyk.protocol.messages.share_group_describe import DescribedGroup, ShareGroupDescribeRequest
-from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from pyk.reference_broker.storage.partition_metadata import encode_id
-from support.broker_requests import coordinator_of, join, produce
-from support.brokers import Kafka, make_topic_of_node_0
-from support.raw_client import RawClient, batch
+from support.broker_requests import coordinator_of, join
+from support.brokers import Kafka
+from support.raw_client import RawClient
+from support.raw_share_groups import Coordinator, Partitions, coordinator_at, error_of, told
 
 E = ErrorCode
-Partitions = list[int]
 REJOIN = "The member must abandon all its partitions and rejoin."
-UNKNOWN_TOPIC = "This server does not host this topic-partition."
-
-
-class Coordinator:
-    """The coordinator of one group, asked about one topic of three partitions."""
-
-    def __init__(self, client: RawClient, group: str, topic: str, topic_id: UUID) -> None:
-        self.client = client
-        self.group = group
-        self.topic = topic
-        self.topic_id = topic_id
-
-    async def beat(self, member_id: str, epoch: int, **more: Any) -> Any:
-        request = ShareGroupHeartbeatRequest(
-            **{"group_id": self.group, "member_id": member_id, "member_epoch": epoch, **more}
-        )
-        return await self.client.ask(request, 1)
-
-    async def join(self, member_id: str, **more: Any) -> Any:
-        return await self.beat(member_id, 0, **{"subscribed_topic_names": [self.topic], **more})
-
-    async def assigned(self, member_id: str, epoch: int, wanted: Partitions) -> int:
-        """Send heartbeats until the member has these partitions; return its epoch."""
-        held: Partitions = []
-        async with asyncio.timeout(30):
-            while held != wanted:
-                answer = await self.beat(
-                    member_id, epoch, subscribed_topic_names=[self.topic]
-                )  # says everything, and so is told everything
-                assert not answer.error_code, answer
-                epoch, held = answer.member_epoch, told(answer)
-                await asyncio.sleep(0.05)
-        return epoch
-
-    async def has_offsets(self) -> None:
-        """Join until all partitions have an offset, and leave again."""
-        epoch = (await self.join("first")).member_epoch
-        await self.assigned("first", epoch, [0, 1, 2])
-        await self.beat("first", -1)
-
-    async def describe(self, group: str | None = None) -> DescribedGroup:
-        request = ShareGroupDescribeRequest(group_ids=[self.group if group is None else group])
-        (described,) = (await self.client.ask(request, 1)).groups
-        found: DescribedGroup = described
-        return found
-
-    async def offsets(self, topic: str | None, *partitions: int, version: int = 1) -> Any:
-        """Ask for offsets, of all topics without one; return the answer about the group."""
-        topics = None
-        if topic is not None:
-            topics = [
-                DescribeShareGroupOffsetsRequestTopic(topic_name=topic, partitions=list(partitions))
-            ]
-        group = DescribeShareGroupOffsetsRequestGroup(group_id=self.group, topics=topics)
-        request = DescribeShareGroupOffsetsRequest(groups=[group])
-        (found,) = (await self.client.ask(request, version)).groups
-        return found
-
-    async def starts(self) -> list[tuple[int, int, int]]:
-        """Return number, start offset and lag of each partition with an offset."""
-        found = await self.offsets(None)
-        assert not found.error_code, found
-        return sorted(
-            (each.partition_index, each.start_offset, each.lag)
-            for topic in found.topics
-            for each in topic.partitions
-        )
-
-    async def alter(self, topic: str, **offsets: int) -> Any:
-        partitions = [
-            AlterShareGroupOffsetsRequestPartition(
-                partition_index=int(number[1:]), start_offset=offset
-            )
-            for number, offset in offsets.items()
-        ]
-        topics = [AlterShareGroupOffsetsRequestTopic(topic_name=topic, partitions=partitions)]
-        request = AlterShareGroupOffsetsRequest(group_id=self.group, topics=topics)
-        return await self.client.ask(request, 0)
-
-    async def delete_offsets(self, *topics: str) -> Any:
-        asked = [DeleteShareGroupOffsetsRequestTopic(topic_name=topic) for topic in topics]
-        request = DeleteShareGroupOffsetsRequest(group_id=self.group, topics=asked)
-        return await self.client.ask(request, 0)
-
-    async def delete(self) -> E:
-        response = await self.client.ask(DeleteGroupsRequest(groups_names=[self.group]), 2)
-        return E(response.results[0].error_code)
 
 
 @pytest_asyncio.fixture
 async def coordinator(kafka: Kafka, group: str) -> AsyncIterator[Coordinator]:
-    topic = await asyncio.to_thread(make_topic_of_node_0, kafka, "shared", partitions=3)
-    async with RawClient(kafka.bootstrap) as node_0:
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
-        (metadata,) = (await node_0.ask(asked, 12)).topics
-        for partition in range(3):
-            await produce_to(node_0, topic, partition, 5)
-        address = await coordinator_of(node_0, group)
-    async with RawClient(address) as client:
-        found = Coordinator(client, group, topic, metadata.topic_id)
-        async with asyncio.timeout(20):
-            while (await found.beat("nobody", 1)).error_code != E.GROUP_ID_NOT_FOUND:
-                await asyncio.sleep(0.05)  # until it is loaded
+    async with coordinator_at(kafka, group) as found:
         yield found
-
-
-async def produce_to(client: RawClient, topic: str, partition: int, count: int) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            request = produce(batch(*[b"x"] * count), topic=topic, partition=partition)
-            (answer,) = (await client.ask(request, 12)).responses
-            if not answer.partition_responses[0].error_code:
-                return
-            await asyncio.sleep(0.05)
-
-
-def told(answer: Any) -> Partitions:
-    """Return the partitions of the topic in an answer's assignment."""
-    return [n for topic in answer.assignment.topic_partitions for n in sorted(topic.partitions)]
-
-
-def error_of(answer: Any) -> tuple[E, str | None]:
-    return E(answer.error_code), answer.error_message
 
 
 # -- members -------------------------------------------------------------------------------------
@@ -451,201 +313,6 @@ async def test_groups_are_listed_with_their_type(coordinator: Coordinator) -> No
     (found,) = [each for each in response.groups if each.group_id == coordinator.group]
     assert (found.group_type, found.protocol_type) == ("share", "share")
     assert found.group_state == "Stable"
-
-
-# -- offsets -------------------------------------------------------------------------------------
-
-
-async def test_offsets_are_described(coordinator: Coordinator) -> None:
-    await coordinator.has_offsets()
-
-    assert await coordinator.starts() == [(0, -1, -1), (1, -1, -1), (2, -1, -1)]
-    found = await coordinator.offsets(coordinator.topic, 0, 2)
-    assert error_of(found) == (E.NONE, None)
-    (topic,) = found.topics
-    assert (topic.topic_name, topic.topic_id) == (coordinator.topic, coordinator.topic_id)
-    assert [
-        (each.partition_index, each.start_offset, each.lag, E(each.error_code))
-        for each in topic.partitions
-    ] == [(0, -1, -1, E.NONE), (2, -1, -1, E.NONE)]
-
-
-async def test_partitions_are_described_once(coordinator: Coordinator) -> None:
-    await coordinator.alter(coordinator.topic, p0=2)
-    asked = [
-        DescribeShareGroupOffsetsRequestTopic(topic_name=coordinator.topic, partitions=partitions)
-        for partitions in ([0, 0], [1, 0])
-    ]
-    group = DescribeShareGroupOffsetsRequestGroup(group_id=coordinator.group, topics=asked)
-
-    request = DescribeShareGroupOffsetsRequest(groups=[group])
-    (found,) = (await coordinator.client.ask(request, 1)).groups
-
-    (topic,) = found.topics
-    assert sorted((each.partition_index, each.start_offset) for each in topic.partitions) == [
-        (0, 2),
-        (1, -1),
-    ]
-
-
-@pytest.mark.parametrize("partitions", [(), (-1,), (0, -1)])
-async def test_partitions_that_make_no_sense_are_not_described(
-    coordinator: Coordinator, partitions: tuple[int, ...]
-) -> None:
-    message = "The server experienced an unexpected error when processing the request."
-
-    found = await coordinator.offsets(coordinator.topic, *partitions)
-
-    assert (error_of(found), found.topics) == ((E.UNKNOWN_SERVER_ERROR, message), [])
-
-
-async def test_offsets_of_unknown_topics_and_groups_are_unknown(coordinator: Coordinator) -> None:
-    (topic,) = (await coordinator.offsets("missing", 0)).topics
-    assert (topic.topic_id, topic.partitions[0].start_offset) == (UUID(int=0), -1)
-    assert topic.partitions[0].error_code == E.NONE
-    all_of_them = await coordinator.offsets(None)
-    assert (all_of_them.topics, all_of_them.error_code) == ([], E.NONE)
-
-
-async def test_offsets_of_an_empty_group_are_altered(coordinator: Coordinator) -> None:
-    await coordinator.has_offsets()
-
-    answer = await coordinator.alter(coordinator.topic, p0=2, p2=0, p9=0)
-
-    assert error_of(answer) == (E.NONE, None)
-    (topic,) = answer.responses
-    assert (topic.topic_name, topic.topic_id) == (coordinator.topic, coordinator.topic_id)
-    assert [(each.partition_index, *error_of(each)) for each in topic.partitions] == [
-        (0, E.NONE, None),
-        (2, E.NONE, None),
-        (9, E.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC),
-    ]
-    assert await coordinator.starts() == [(0, 2, 3), (1, -1, -1), (2, 0, 5)]
-
-
-async def test_altering_offsets_makes_a_group(coordinator: Coordinator) -> None:
-    answer = await coordinator.alter(coordinator.topic, p0=2)
-
-    assert error_of(answer) == (E.NONE, None)
-    assert await coordinator.starts() == [(0, 2, 3)]
-    found = await coordinator.describe()
-    assert (found.group_state, found.members) == ("Empty", [])
-
-
-async def test_topics_may_be_altered_several_times_in_one_request(
-    coordinator: Coordinator,
-) -> None:
-    topics = [
-        AlterShareGroupOffsetsRequestTopic(
-            topic_name=coordinator.topic,
-            partitions=[
-                AlterShareGroupOffsetsRequestPartition(partition_index=1, start_offset=offset)
-            ],
-        )
-        for offset in (1, 3)
-    ]
-    request = AlterShareGroupOffsetsRequest(group_id=coordinator.group, topics=topics)
-
-    (topic,) = (await coordinator.client.ask(request, 0)).responses
-
-    assert [(each.partition_index, *error_of(each)) for each in topic.partitions] == [
-        (1, E.NONE, None),
-        (1, E.NONE, None),
-    ]
-    assert await coordinator.starts() == [(1, 3, 2)]
-
-
-async def test_offsets_of_negative_partitions_are_not_altered(coordinator: Coordinator) -> None:
-    request = AlterShareGroupOffsetsRequest(
-        group_id=coordinator.group,
-        topics=[
-            AlterShareGroupOffsetsRequestTopic(
-                topic_name=coordinator.topic,
-                partitions=[
-                    AlterShareGroupOffsetsRequestPartition(partition_index=-1, start_offset=1)
-                ],
-            )
-        ],
-    )
-
-    answer = await coordinator.client.ask(request, 0)
-
-    message = (
-        "Initialize share group parameters has invalid partitionId - "
-        f"{coordinator.group} {encode_id(coordinator.topic_id)} -1"
-    )
-    assert (error_of(answer), answer.responses) == ((E.UNKNOWN_SERVER_ERROR, message), [])
-
-
-async def test_offsets_of_unknown_topics_are_not_altered(coordinator: Coordinator) -> None:
-    answer = await coordinator.alter("missing", p0=2)
-
-    assert error_of(answer) == (E.NONE, None)
-    (topic,) = answer.responses
-    assert (topic.topic_name, topic.topic_id) == ("missing", UUID(int=0))
-    assert error_of(topic.partitions[0]) == (E.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC)
-
-
-async def test_offsets_of_groups_with_members_are_not_altered(coordinator: Coordinator) -> None:
-    await coordinator.join("a")
-    refused = E.NON_EMPTY_GROUP, "The group is not empty."
-
-    assert error_of(await coordinator.alter(coordinator.topic, p0=2)) == refused
-    assert error_of(await coordinator.delete_offsets(coordinator.topic)) == refused
-    assert await coordinator.delete() is E.NON_EMPTY_GROUP
-
-
-async def test_offsets_are_deleted(coordinator: Coordinator) -> None:
-    await coordinator.has_offsets()
-    await coordinator.alter(coordinator.topic, p0=2)
-
-    answer = await coordinator.delete_offsets(coordinator.topic)
-
-    assert error_of(answer) == (E.NONE, None)
-    (topic,) = answer.responses
-    assert (topic.topic_name, topic.topic_id) == (coordinator.topic, coordinator.topic_id)
-    assert error_of(topic) == (E.NONE, None)
-    assert await coordinator.starts() == []
-    again = await coordinator.delete_offsets(coordinator.topic, "missing")
-    assert sorted((each.topic_name, *error_of(each)) for each in again.responses) == sorted(
-        [
-            (
-                coordinator.topic,
-                E.UNKNOWN_TOPIC_OR_PARTITION,
-                "There is no offset information to delete.",
-            ),
-            ("missing", E.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC),
-        ]
-    )
-
-
-async def test_offsets_of_unknown_groups_are_not_deleted(coordinator: Coordinator) -> None:
-    assert error_of(await coordinator.delete_offsets(coordinator.topic)) == (
-        E.GROUP_ID_NOT_FOUND,
-        f"Group {coordinator.group} not found.",
-    )
-
-
-async def test_deleted_offsets_begin_again(coordinator: Coordinator) -> None:
-    await coordinator.has_offsets()
-    await coordinator.alter(coordinator.topic, p0=2)
-    await coordinator.delete_offsets(coordinator.topic)
-
-    await coordinator.has_offsets()
-
-    assert await coordinator.starts() == [(0, -1, -1), (1, -1, -1), (2, -1, -1)]
-
-
-async def test_groups_are_deleted_with_their_offsets(coordinator: Coordinator) -> None:
-    await coordinator.has_offsets()
-    await coordinator.alter(coordinator.topic, p0=2)
-
-    assert await coordinator.delete() is E.NONE
-
-    assert (await coordinator.describe()).error_code == E.GROUP_ID_NOT_FOUND
-    assert await coordinator.delete() is E.GROUP_ID_NOT_FOUND
-    (topic,) = (await coordinator.offsets(coordinator.topic, 0)).topics
-    assert topic.partitions[0].start_offset == -1
 
 
 # -- configurations and the feature --------------------------------------------------------------

@@ -130,7 +130,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.DELETE_GROUPS: (
         "conformance/test_consumer_groups.py",
         "conformance/test_error_codes.py",
-        "conformance/test_share_groups.py",
+        "conformance/test_share_group_offsets.py",
     ),
     ApiKey.ELECT_LEADERS: ("conformance/test_cluster_admin.py",),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (
@@ -200,8 +200,14 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "conformance/test_administered_streams_groups.py",
         "conformance/test_streams_acls.py",
     ),
-    ApiKey.SHARE_FETCH: ("conformance/test_share_partitions.py",),
-    ApiKey.SHARE_ACKNOWLEDGE: ("conformance/test_share_partitions.py",),
+    ApiKey.SHARE_FETCH: (
+        "conformance/test_share_partitions.py",
+        "conformance/test_share_sessions.py",
+    ),
+    ApiKey.SHARE_ACKNOWLEDGE: (
+        "conformance/test_share_partitions.py",
+        "conformance/test_share_sessions.py",
+    ),
     ApiKey.ADD_RAFT_VOTER: ("conformance/test_quorum.py",),
     ApiKey.REMOVE_RAFT_VOTER: ("conformance/test_quorum.py",),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: (
@@ -212,8 +218,8 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.WRITE_SHARE_GROUP_STATE: ("conformance/test_share_states.py",),
     ApiKey.DELETE_SHARE_GROUP_STATE: ("conformance/test_share_states.py",),
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: ("conformance/test_share_states.py",),
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("conformance/test_share_groups.py",),
-    ApiKey.ALTER_SHARE_GROUP_OFFSETS: ("conformance/test_share_groups.py",),
-    ApiKey.DELETE_SHARE_GROUP_OFFSETS: ("conformance/test_share_groups.py",),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("conformance/test_share_group_offsets.py",),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: ("conformance/test_share_group_offsets.py",),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: ("conformance/test_share_group_offsets.py",),
 }
 """Paths below ``tests``; scenarios that run against both brokers come first."""
