@@ -12,7 +12,9 @@ import pytest
 from pyk.clients import (
     AsyncConsumer,
     JsonDeserializer,
+    ProducerRecord,
     RetryPolicy,
+    StateError,
     TopicPartition,
     current_attempt,
 )
@@ -179,6 +181,28 @@ async def test_a_record_is_not_finished_before_it_is_written_to_the_dead_letters
         async with consumer:
             with pytest.raises(OSError, match="the disk is full"):
                 await consumer.process(handle, dead_letter=refuse)
+            committed = (await consumer.committed([P0]))[P0]
+
+        assert committed is None or committed.offset == 0
+
+
+@pytest.mark.parametrize("dead_letter", [None, "orders.dead"])
+@pytest.mark.parametrize("is_plain", [False, True])
+@virtual_time
+async def test_results_without_a_producer_end_the_call_and_move_no_record(dead_letter, is_plain):
+    async with cluster_with(2) as cluster:
+
+        async def handle(record: Any) -> ProducerRecord:
+            return ProducerRecord("bills", record.value)
+
+        def handle_at_once(record: Any) -> list[ProducerRecord]:
+            return []
+
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            with pytest.raises(StateError, match="the handler must return None, not "):
+                await consumer.process(
+                    handle_at_once if is_plain else handle, dead_letter=dead_letter
+                )
             committed = (await consumer.committed([P0]))[P0]
 
         assert committed is None or committed.offset == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -41,9 +42,18 @@ def check_commit_callback(callback: object) -> None:
     """Raise ``TypeError`` for what cannot be called with the offsets and the error of a commit."""
     if not callable(callback):
         raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+    check_call(callback, "callback", "offsets", "error")
+
+
+def check_call(function: Callable[..., object], name: str, *arguments: str) -> None:
+    """Raise ``TypeError`` for a function that cannot be called with so many arguments.
+
+    ``name`` is that of the option, ``arguments`` are the names to tell of.
+    """
     try:
-        inspect.signature(callback).bind({}, None)
+        inspect.signature(function).bind(*arguments)
     except TypeError as cause:
-        raise TypeError(f"callback is called as callback(offsets, error): {cause}") from None
+        call = f"{name}({', '.join(arguments)})"
+        raise TypeError(f"{name} is called as {call}: {cause}") from None
     except ValueError:
         return  # a callable of an extension that does not tell its arguments

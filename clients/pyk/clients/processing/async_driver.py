@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,10 @@ from pyk.clients.processing.calls import (
     note_origin,
     overdue,
 )
+from pyk.clients.processing.handler_checks import check_nothing_returned
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
-from pyk.clients.processing.results import ProducerRecord, results_of
+from pyk.clients.processing.results import results_of
 from pyk.clients.processing.session import HandlerSession
 from pyk.clients.processing.session_role import LAST_SECONDS, Session
 from pyk.clients.producer import AsyncProducer
@@ -43,8 +45,6 @@ TURN = 64
 GROWTH = 2
 # How many workers wait for jobs, at most: a task that is woken costs less than a new one.
 MAX_IDLE = 1_000
-# What a handler that is a plain function may return; everything else is awaited.
-AT_ONCE = (type(None), ProducerRecord, list, tuple)
 
 
 async def process_in_tasks(
@@ -185,8 +185,9 @@ class TaskRunner:
                 if self._only_calls:
                     wait = None
                     returned = self._call_handler(job)
-                    if not isinstance(returned, AT_ONCE):
-                        await returned
+                    if inspect.isawaitable(returned):
+                        returned = await returned
+                    check_nothing_returned(returned)
                 else:
                     wait = await self._attempt(job)
             except Exception as error:
@@ -244,6 +245,9 @@ class TaskRunner:
             if not self._options.recovers or job.worker.cancelling():
                 raise
             return await recovery.recover(job, cancelled_elsewhere())
+        # The same for every record, so neither retries nor dead letters are of use.
+        if results is None:
+            check_nothing_returned(returned)
         return None
 
     async def _returned(self, job: Job) -> Any:
@@ -251,11 +255,11 @@ class TaskRunner:
         seconds = self._options.deadline
         if seconds is None:
             returned = self._call_handler(job)
-            return returned if isinstance(returned, AT_ONCE) else await returned
+            return await returned if inspect.isawaitable(returned) else returned
         try:
             async with asyncio.timeout(seconds) as scope:
                 returned = self._call_handler(job)
-                return returned if isinstance(returned, AT_ONCE) else await returned
+                return await returned if inspect.isawaitable(returned) else returned
         except TimeoutError as error:
             if scope.expired():
                 raise overdue(seconds) from error

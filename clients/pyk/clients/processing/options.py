@@ -7,8 +7,8 @@ from typing import Any
 
 from pyk.clients.arguments import checked_count
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.processing.handler_checks import check_dead_letter, check_handler, check_seconds
 from pyk.clients.processing.jobs import Ordering
 from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
@@ -62,19 +62,14 @@ class HandlerOptions:
         kind: ProducerKind,
         config: ConsumerConfig,
     ) -> HandlerOptions:
-        if not callable(handler):
-            raise TypeError(f"handler must be callable, not {type(handler).__name__}")
+        check_handler(handler, is_batch=max_records is not None, returns=producer is not None)
         orders = [one.value for one in Ordering]
         if ordering not in orders:
             raise ValueError(f"ordering must be one of {', '.join(orders)}, not {ordering!r}")
-        if deadline is not None and not deadline > 0:
-            raise ValueError(f"deadline must be a number of seconds above 0, not {deadline!r}")
+        check_seconds(deadline)
         if retry is not None and not isinstance(retry, RetryPolicy):
             raise TypeError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
-        if not (dead_letter is None or isinstance(dead_letter, str) or callable(dead_letter)):
-            raise TypeError("dead_letter must be the name of a topic, or callable")
-        if isinstance(dead_letter, str):
-            checked_topics([dead_letter])
+        check_dead_letter(dead_letter)
         if config.group_id is None:
             raise ConfigurationError(
                 "process() commits what handlers have finished, which a consumer without group_id "

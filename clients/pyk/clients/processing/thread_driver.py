@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
-from pyk.clients.errors import ClosedError, StateError, WakeupError
+from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
 from pyk.clients.processing.calls import (
     check_deadline,
@@ -23,6 +23,7 @@ from pyk.clients.processing.calls import (
     note_origin,
     overdue_after,
 )
+from pyk.clients.processing.handler_checks import check_nothing_returned
 from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
@@ -192,7 +193,8 @@ class ThreadRunner:
             again: float | None = self._consumer._thread.call(recovery.recover(job, error))
             return again
         # The same for every record, so neither retries nor dead letters are of use.
-        self._check_returned(returned)
+        if self._session.results is None:
+            check_nothing_returned(returned)
         return None
 
     def _take(self, job: Job, returned: object) -> None:
@@ -202,15 +204,6 @@ class ThreadRunner:
             job.results = results_of(returned)
             if not results.is_transactional:
                 results.write_blocking(job)
-
-    def _check_returned(self, returned: object) -> None:
-        """Raise :class:`StateError` if there is nobody for what the handler has returned."""
-        if self._session.results is None and returned is not None:
-            raise StateError(
-                "the handler of a blocking consumer must return None, not "
-                f"{type(returned).__name__}; records that it returns are written by "
-                "process(…, producer=…), and a coroutine function needs an asynchronous consumer"
-            )
 
     def _stopped(self, job: Job, *, is_done: bool) -> None:
         """Record that a job does not run any more. At one time, as a rebalance waits for that, and
