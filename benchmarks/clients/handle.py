@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -312,16 +312,27 @@ def _commit_confluent(consumer: Any, topic: str, offsets: dict[int, int]) -> Non
 
 async def asyncio_tasks(run: Run, seconds: float = SECONDS) -> None:
     """Run the handlers in tasks that take one record after the other from a list."""
-    records = iter([(b"%d" % (n % KEYS), n) for n in range(run.records)])
+    records = iter([Item(b"%d" % (n % KEYS), n) for n in range(run.records)])
     handler = Handler(run, seconds, lambda: None)
+
+    async def handle(record: Any) -> None:
+        await handler.wait(record.key, record.offset)
+
+    async def work() -> None:
+        for record in records:
+            await handle(record)
+
     tasks = TASKS if seconds else 1
-    await asyncio.gather(*(_work(handler, records) for _ in range(tasks)))
+    await asyncio.gather(*(work() for _ in range(tasks)))
     handler.report()
 
 
-async def _work(handler: Handler, records: Iterator[tuple[bytes, int]]) -> None:
-    for key, offset in records:
-        await handler.wait(key, offset)
+@attrs.define
+class Item:
+    """What a handler reads of a record."""
+
+    key: bytes
+    offset: int
 
 
 async def asyncio_idle_tasks(run: Run) -> None:

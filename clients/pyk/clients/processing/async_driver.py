@@ -1,9 +1,9 @@
 """Run handlers in tasks: ``AsyncConsumer.process``.
 
 A worker is a task that runs one job after the other until none is ready; then it waits for more, or
-ends if enough others wait. There are at most as many as may run at once. Each that begins starts
-two more while jobs are ready: so handlers that wait soon run side by side, and those that never
-wait need few workers.
+ends if enough others wait. There are at most as many as may run at once. Jobs that are ready wake
+all that wait, if need be; while there are more, each worker that begins starts two. So handlers
+that wait soon run side by side, and those that never wait need few workers.
 """
 
 from __future__ import annotations
@@ -132,16 +132,16 @@ class TaskRunner:
         self._start_workers()
 
     def _start_workers(self) -> None:
-        """Wake or start a few workers if jobs are ready; these start more."""
-        room = self._options.concurrency - len(self._workers) + len(self._idle)
-        for _ in range(min(room, self._jobs.ready_count - self._starting, GROWTH)):
-            if self._idle:
-                self._wake_one()
-            else:
-                self._starting += 1
-                worker = asyncio.create_task(self._work(), name="handle records")
-                self._workers.add(worker)
-                worker.add_done_callback(self._worker_ended)
+        """Wake workers for the jobs that are ready, and start a few; these start more."""
+        needed = self._jobs.ready_count - self._starting
+        while needed > 0 and self._idle:
+            self._wake_one()
+            needed -= 1
+        for _ in range(min(needed, self._options.concurrency - len(self._workers), GROWTH)):
+            self._starting += 1
+            worker = asyncio.create_task(self._work(), name="handle records")
+            self._workers.add(worker)
+            worker.add_done_callback(self._worker_ended)
 
     def _wake_one(self) -> None:
         self._starting += 1
@@ -164,14 +164,16 @@ class TaskRunner:
         self._core.buffer.call_attention(WAKEUP)
 
     async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._starting -= 1
         while True:
-            self._starting -= 1
             await self._run_jobs()
             if self._jobs.is_stopping or len(self._idle) >= MAX_IDLE:
                 return
-            idle = asyncio.get_running_loop().create_future()
+            idle = loop.create_future()
             self._idle.append(idle)
             await idle
+            self._starting -= 1
 
     async def _run_jobs(self) -> None:
         """Run one job after the other until none is ready."""
