@@ -29,7 +29,7 @@ from pyk.runtime.timers import Moment
 from .address import reachable_on_this_machine
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
-from .config import BrokerConfig, BrokerConfigLayers, InvalidConfigError
+from .config import BrokerConfig, BrokerConfigLayers
 from .controller.client_quotas import CONNECTION_CREATION_RATE
 from .controller.image import MetadataImage
 from .controller_channel import LocalControllerChannel
@@ -454,10 +454,7 @@ class Broker:
         self._logs.config = config
         self._logs.compactor.arm(self._environment.clock.now())  # the backoff may have changed
         if self._listener is not None and self.listeners is not None:
-            try:
-                self._listener.limits = listener_limits(self.configs, self.listeners)
-            except InvalidConfigError as error:
-                log.warning("Kept the limits of connections as they were: %s", error)
+            self._listener.limits = listener_limits(self.configs, self.listeners)
 
     # -- the steps of an end ---------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from .config import (
     stored_topic_configs,
 )
 from .config.layers import JAAS_CONFIG
-from .controller.configs import ALL_BROKERS
+from .controller.broker_config_checks import ALL_BROKERS
 from .controller.image import (
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,

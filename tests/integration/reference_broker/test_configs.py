@@ -10,13 +10,16 @@ import pytest
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import incremental_alter_configs as alter
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.records import Compression, read_batches
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.controller.records import MetadataRecord
 from support.broker_requests import TOPIC, commit, find_coordinator
 from support.raw_client import RawClient
 
 BROKER, SET = 4, 0
+DEFAULT_BROKER = ""
 
 
 @pytest.fixture
@@ -141,6 +144,31 @@ async def test_a_listener_has_a_limit_of_connections_of_its_own() -> None:
 async def test_limits_of_addresses_that_are_none_are_refused() -> None:
     config = {"max.connections.per.ip.overrides": "everybody"}
 
-    with pytest.raises(InvalidConfigError, match="must be address:count,…, not 'everybody'"):
+    with pytest.raises(InvalidConfigError, match=r"'everybody': not valid.*address:count"):
         async with AsyncCluster(config=config):
             raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max.connections", "0"),
+        ("max.connection.creation.rate", "0"),
+        ("listener.name.plaintext.max.connections", "0"),
+        ("max.connections.per.ip.overrides", "everybody"),
+    ],
+)
+async def test_a_broker_starts_in_spite_of_a_stored_limit_that_lets_nobody_in(
+    name: str, value: str
+) -> None:
+    """Such a limit is refused today, and is ignored in older data directories."""
+    record = ConfigRecord(
+        resource_type=BROKER, resource_name=DEFAULT_BROKER, name=name, value=value
+    )
+    async with AsyncCluster() as cluster:
+        (broker,) = cluster._brokers.values()
+
+        broker.follower.commit([MetadataRecord(record)])
+
+        async with RawClient(cluster.bootstrap) as client:
+            assert (await client.ask(MetadataRequest())).brokers

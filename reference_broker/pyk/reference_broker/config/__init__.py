@@ -10,7 +10,11 @@ from pyk.reference_broker.config.definition import (
     UpdateMode,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
-from pyk.reference_broker.config.group_config import GROUP_DEFINITIONS, check_group_configs
+from pyk.reference_broker.config.group_config import (
+    GROUP_DEFINITIONS,
+    check_assignment_interval,
+    check_group_configs,
+)
 from pyk.reference_broker.config.layers import (
     BROKER_DEFINITIONS,
     TOPIC_DEFINITIONS,
@@ -48,6 +52,7 @@ __all__ = [
     "Password",
     "UpdateMode",
     "broker_definition",
+    "check_assignment_interval",
     "check_group_configs",
     "check_topic_configs",
     "parse_broker_configs",

@@ -6,6 +6,7 @@ ones of Kafka are in :mod:`.kafka_broker_configs`.
 
 from __future__ import annotations
 
+from pyk.reference_broker.config.connection_counts import are_counts_by_ip
 from pyk.reference_broker.config.definition import (
     Fallback,
     Password,
@@ -24,6 +25,7 @@ from pyk.reference_broker.config.log_config import (
     DAY_MS,
     MAX_INT64,
     TIMESTAMP_TYPES,
+    is_gzip_level,
 )
 from pyk.reference_broker.config.log_dirs_config import LogDirsConfig
 from pyk.runtime import slotted
@@ -87,6 +89,7 @@ class BrokerConfig(LogDirsConfig):
     )
     max_connections_per_ip_overrides: str = string(
         "",
+        check=are_counts_by_ip,
         update_mode=_DYNAMIC,
         doc="What max.connections.per.ip is for some addresses: address:count,address:count.",
     )
@@ -198,6 +201,7 @@ class BrokerConfig(LogDirsConfig):
         -1,
         minimum=-1,
         maximum=9,
+        check=is_gzip_level,
         update_mode=_DYNAMIC,
         doc="The default of compression.gzip.level.",
     )

@@ -88,7 +88,7 @@ class ConfigDefinition:
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     check: Callable[[str], bool] | None = None
-    """Returns whether a str is valid, where no choices can say so."""
+    """Returns whether a value is valid, as a str, where neither choices nor a range can say so."""
     update_mode: UpdateMode = UpdateMode.READ_ONLY
     is_internal: bool = False
     has_effect: bool = True
@@ -136,6 +136,7 @@ class ConfigDefinition:
         if not least <= number <= most:
             raise self._error(value, f"does not fit into type {self.type.name}")
         self._check_range(number)
+        self._check_text(str(number), value)
         return number
 
     def _parse_double(self, value: object) -> float:
@@ -151,8 +152,7 @@ class ConfigDefinition:
         if self.choices and text not in self.choices:
             named = ", ".join(choice or "'' (none)" for choice in self.choices)
             raise self._error(value, f"use one of {named}")
-        if self.check is not None and not self.check(text):
-            raise self._error(value, f"not valid. {self.doc}")
+        self._check_text(text, value)
         return text
 
     def _parse_list(self, value: object) -> tuple[str, ...]:
@@ -161,9 +161,12 @@ class ConfigDefinition:
         wrong = [name for name in parsed if self.choices and name not in self.choices]
         if wrong:
             raise self._error(value, f"{wrong[0]!r} is not one of {', '.join(self.choices)}")
-        if self.check is not None and not self.check(",".join(parsed)):
-            raise self._error(value, f"not valid. {self.doc}")
+        self._check_text(",".join(parsed), value)
         return parsed
+
+    def _check_text(self, text: str, value: object) -> None:
+        if self.check is not None and not self.check(text):
+            raise self._error(value, f"not valid. {self.doc}")
 
     def _check_range(self, number: float) -> None:
         is_above = self.minimum is None or number >= self.minimum

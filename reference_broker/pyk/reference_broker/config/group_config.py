@@ -183,6 +183,16 @@ def _check_session(
         )
 
 
+def check_assignment_interval(name: str, value: ConfigValue, broker: BrokerConfig) -> None:
+    """Raise ``InvalidConfigError`` if a configuration of a broker is such an interval out of range.
+
+    Configurations with other names are accepted.
+    """
+    if name.endswith(".assignment.interval.ms") and name.startswith("group."):
+        assert isinstance(value, int)
+        _check_limits(name.removeprefix("group."), value, broker)
+
+
 def _check_limits(name: str, value: int, broker: BrokerConfig) -> None:
     group_type, _, kind = name.partition(".")
     kind = _LIMITED_AS.get(kind, kind)

@@ -25,6 +25,29 @@ DOC = (
     "https://kafka.apache.org/documentation/#brokerconfigs_"
 )
 
+_THREADS = (
+    "background.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size",
+    "remote.log.reader.threads",
+)
+_MINIMUMS = {
+    **dict.fromkeys(_THREADS, 1),
+    "group.coordinator.cached.buffer.max.bytes": 524_288,
+    "remote.fetch.max.wait.ms": 1,
+    "remote.list.offsets.request.timeout.ms": 1,
+    "remote.log.index.file.cache.total.size.bytes": 1,
+    "remote.log.manager.copy.max.bytes.per.second": 1,
+    "remote.log.manager.fetch.max.bytes.per.second": 1,
+    "share.coordinator.cached.buffer.max.bytes": 524_288,
+}
+"""The least values of those that change while a broker runs."""
+
 
 @cache
 def all_broker_definitions() -> dict[str, ConfigDefinition]:
@@ -32,6 +55,28 @@ def all_broker_definitions() -> dict[str, ConfigDefinition]:
     own = {**definitions_of(BrokerConfig), **definitions_of(ListenerConfig)}
     listed = [_definition(row) for row in kafka_rows()]
     return {each.name: own.get(each.name, each) for each in listed}
+
+
+@cache
+def dynamic_quotas() -> dict[str, ConfigDefinition]:
+    """Return the configurations of replication that brokers have only while they run."""
+    names = (
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+    return {
+        name: ConfigDefinition(
+            name=name,
+            type=ConfigType.LONG,
+            default=None,
+            minimum=0,
+            update_mode=UpdateMode.CLUSTER_WIDE,
+            has_effect=False,
+            doc=f"{DOC}{name}.",
+        )
+        for name in names
+    }
 
 
 def kafka_rows() -> list[tuple[str, str, str, str]]:
@@ -49,6 +94,7 @@ def _definition(row: tuple[str, str, str, str]) -> ConfigDefinition:
         name=name,
         type=ConfigType[kind.upper()],
         default=None,
+        minimum=_MINIMUMS.get(name),
         update_mode=UpdateMode(mode),
         has_effect=False,
         doc=f"{DOC}{name}.",

@@ -25,6 +25,7 @@ from pyk.reference_broker.config.definition import (
     ConfigDefinition,
     ConfigType,
     ConfigValue,
+    Fallback,
     Password,
     definitions_of,
     from_parsed,
@@ -42,8 +43,9 @@ LISTENER_DEFINITIONS = definitions_of(ListenerConfig)
 BROKER_DEFINITIONS = {**definitions_of(BrokerConfig), **LISTENER_DEFINITIONS}
 JAAS_CONFIG = "sasl.jaas.config"
 
+_LIMITS_OF_ALL_CONNECTIONS = ("max.connections", "max.connection.creation.rate")
 _OF_LISTENER = re.compile(
-    r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?(.+)"
+    r"listener\.name\.([^.]+)\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?(.+)"
 )
 
 
@@ -148,10 +150,18 @@ def parse_broker_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]
 def parse_dynamic_broker_config(name: str, value: str) -> ConfigValue:
     """Return the typed value of what is set while brokers run; raise ``InvalidConfigError``.
 
-    An unknown name is accepted, as in Kafka, and its value as it is.
+    An unknown name is accepted, as in Kafka, and its value as it is. Limits of 0 are refused, as
+    nobody could connect any more to take them back.
     """
     definition = broker_definition(name)
-    return value if definition is None else definition.parse(value)
+    if definition is None:
+        return value
+    parsed = definition.parse(value)
+    if parsed == 0 and name.endswith(_LIMITS_OF_ALL_CONNECTIONS):
+        raise InvalidConfigError(
+            f"Invalid {name} 0: nobody could connect to the broker any more", name=name
+        )
+    return parsed
 
 
 def stored_broker_configs(values: Mapping[str, str]) -> dict[str, ConfigValue]:
@@ -170,17 +180,36 @@ def broker_definition(name: str) -> ConfigDefinition | None:
 
     One of a single listener has the definition of that of all.
     """
-    of_listener = _OF_LISTENER.fullmatch(name)
+    of_listener = listener_and_name(name)
     if of_listener is not None:
-        common = broker_definition(of_listener[1])
-        has_effect = of_listener[1] in LISTENER_DEFINITIONS or of_listener[1] == JAAS_CONFIG
-        return common and slotted.evolve(common, name=name, has_effect=has_effect)
+        _, base = of_listener
+        common = broker_definition(base)
+        has_effect = base in LISTENER_DEFINITIONS or base == JAAS_CONFIG
+        return common and slotted.evolve(
+            common,
+            name=name,
+            default=None,
+            has_effect=has_effect,
+            fallbacks=(Fallback(name=base),),
+        )
     definition = BROKER_DEFINITIONS.get(name)
     if definition is not None:
         return definition
-    from pyk.reference_broker.config.kafka_broker_configs import all_broker_definitions
+    from pyk.reference_broker.config.kafka_broker_configs import (
+        all_broker_definitions,
+        dynamic_quotas,
+    )
 
-    return all_broker_definitions().get(name)
+    return all_broker_definitions().get(name) or dynamic_quotas().get(name)
+
+
+def listener_and_name(name: str) -> tuple[str, str] | None:
+    """Return the listener of a configuration of one listener, and the name that it has for all.
+
+    None if it is not of one listener.
+    """
+    found = _OF_LISTENER.fullmatch(name)
+    return None if found is None else (found[1], found[2])
 
 
 @slotted.define
@@ -247,7 +276,7 @@ class BrokerConfigLayers:
         return [
             *(self._describe(definition) for definition in known.values()),
             *(
-                self._describe(_unknown(name))
+                self._describe(broker_definition(name) or _unknown(name))
                 for name in {**self.dynamic_default, **self.dynamic}
                 if name not in known
             ),
@@ -261,7 +290,7 @@ class BrokerConfigLayers:
             text = definition.format(value)
             synonym = ConfigSynonym(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
             entries.append(
-                _entry(definition, value, [synonym], is_read_only=definition.is_read_only)
+                _entry(definition, value, [synonym], is_read_only=_is_shown_read_only(definition))
             )
         return entries
 
@@ -278,7 +307,7 @@ class BrokerConfigLayers:
             definition,
             self._own_value(definition),
             self._synonyms(definition),
-            is_read_only=definition.is_read_only,
+            is_read_only=_is_shown_read_only(definition),
         )
 
     def describe_topic(self, topic_configs: Mapping[str, ConfigValue]) -> list[ConfigEntry]:
@@ -354,7 +383,8 @@ class BrokerConfigLayers:
         What is set in a stronger layer comes first, whatever its name; what comes before the first
         of the configuration's own name is left out.
         """
-        fallbacks = (BROKER_DEFINITIONS[fallback.name] for fallback in definition.fallbacks)
+        named = (broker_definition(fallback.name) for fallback in definition.fallbacks)
+        fallbacks = [each for each in named if each is not None]
         found = [
             ConfigSynonym(each.name, each.format(value), source)
             for (source, layer), each in product(self._layers(), [definition, *fallbacks])
@@ -386,6 +416,11 @@ def _entry(
         is_read_only=is_read_only,
         synonyms=found,
     )
+
+
+def _is_shown_read_only(definition: ConfigDefinition) -> bool:
+    """Return what Kafka shows: that those of one listener cannot change, although they can."""
+    return definition.is_read_only or listener_and_name(definition.name) is not None
 
 
 def _unknown(name: str) -> ConfigDefinition:

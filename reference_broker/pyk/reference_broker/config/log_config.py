@@ -27,6 +27,11 @@ COMPRESSION_TYPES = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 
+def is_gzip_level(level: str) -> bool:
+    """Return whether records may be compressed at a level: 0 would not compress them."""
+    return level != "0"
+
+
 def _broker(name: str) -> dict[str, Any]:
     return {"fallbacks": (Fallback(name=name),)}
 
@@ -46,7 +51,8 @@ class LogConfig(TopicConfigWithoutEffect):
         -1,
         minimum=-1,
         maximum=9,
-        doc="The gzip level when the broker compresses; -1 is the codec's own.",
+        check=is_gzip_level,
+        doc="The gzip level when the broker compresses, 1 to 9; -1 is the codec's own.",
         **_broker("compression.gzip.level"),
     )
     compression_lz4_level: int = integer(

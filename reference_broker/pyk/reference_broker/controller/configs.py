@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -18,16 +18,20 @@ from pyk.reference_broker.config import (
     ConfigDefinition,
     ConfigType,
     InvalidConfigError,
-    UpdateMode,
     broker_definition,
     check_group_configs,
     check_topic_configs,
-    parse_dynamic_broker_config,
 )
 from pyk.reference_broker.config.client_metrics_config import MAX_INTERVAL_MS, MIN_INTERVAL_MS
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
+from .broker_config_checks import (
+    ALL_BROKERS,
+    MIN_INSYNC_REPLICAS,
+    check_broker_configs,
+    check_min_insync_replicas,
+)
 from .features import ELR_VERSION
 from .image import (
     BROKER_RESOURCE,
@@ -36,11 +40,6 @@ from .image import (
     TOPIC_RESOURCE,
     MetadataImage,
 )
-
-ALL_BROKERS = ""
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
-_FIXED = ("listeners",)
-"""Configurations that Kafka can change while it runs and this broker cannot."""
 
 
 class ConfigOperation(IntEnum):
@@ -144,10 +143,10 @@ class Configs:
         elif resource.type == CLIENT_METRICS_RESOURCE:
             _check_subscription(values)
         else:
-            _check_broker_configs(resource, changed)
+            check_broker_configs(resource.name, changed, self._config())
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
         if resource.type == BROKER_RESOURCE and ELR_VERSION in self._image.features:
-            _check_min_insync_replicas(resource, changed, removed)
+            check_min_insync_replicas(resource.name, changed, removed)
         return [
             ConfigRecord(
                 resource_type=resource.type, resource_name=resource.name, name=name, value=value
@@ -190,33 +189,6 @@ def _check_subscription(values: Mapping[str, str]) -> None:
         )
 
 
-def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> None:
-    """Raise for what brokers cannot change while they run; Kafka takes names it does not know."""
-    modes = {
-        name: definition.update_mode
-        for name in changed
-        if (definition := broker_definition(name)) is not None
-    }
-    fixed = [name for name, mode in modes.items() if mode is UpdateMode.READ_ONLY or name in _FIXED]
-    if fixed:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            f"Cannot update these configs dynamically: [{', '.join(fixed)}]",
-        )
-    own = [name for name, mode in modes.items() if mode is UpdateMode.PER_BROKER]
-    if own and resource.name == ALL_BROKERS:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST,
-            "Cannot update these configs at default cluster level, broker id must be specified: "
-            f"[{', '.join(own)}]",
-        )
-    try:
-        for name, value in changed.items():
-            parse_dynamic_broker_config(name, value)
-    except InvalidConfigError as error:
-        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
-
-
 def min_insync_replicas_record(value: int) -> ConfigRecord:
     """Return the record that sets ``min.insync.replicas`` for all brokers.
 
@@ -228,20 +200,6 @@ def min_insync_replicas_record(value: int) -> ConfigRecord:
         name=MIN_INSYNC_REPLICAS,
         value=str(value),
     )
-
-
-def _check_min_insync_replicas(
-    resource: Resource, changed: Collection[str], removed: Collection[str]
-) -> None:
-    """Raise unless all brokers keep one value, which eligible leader replicas need (KIP-966)."""
-    is_for_all = resource.name == ALL_BROKERS
-    if not is_for_all and (MIN_INSYNC_REPLICAS in changed or MIN_INSYNC_REPLICAS in removed):
-        what = "Broker-level min.insync.replicas cannot be altered"
-    elif is_for_all and MIN_INSYNC_REPLICAS in removed:
-        what = "Cluster-level min.insync.replicas cannot be removed"
-    else:
-        return
-    raise ApiError(ErrorCode.INVALID_CONFIG, f"{what} while ELR is enabled.")
 
 
 def _not_null(each: Alteration) -> str:

@@ -21,7 +21,8 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, min_insync_replicas_record
+from .broker_config_checks import ALL_BROKERS, MIN_INSYNC_REPLICAS
+from .configs import min_insync_replicas_record
 from .features import ELR_VERSION, FEATURES_BY_NAME, KRAFT_VERSION, METADATA_VERSION
 from .image import BROKER_RESOURCE, MetadataImage
 from .metadata_versions import ELIGIBLE_LEADER_REPLICAS, may_lose_metadata

@@ -15,7 +15,7 @@ from pyk.protocol.messages.describe_configs import (
 )
 from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.config import ConfigEntry
-from pyk.reference_broker.controller.configs import ALL_BROKERS
+from pyk.reference_broker.controller.broker_config_checks import ALL_BROKERS
 from pyk.reference_broker.controller.image import (
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,

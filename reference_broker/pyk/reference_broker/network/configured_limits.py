@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pyk.reference_broker.broker_configs import BrokerConfigs
-from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.config.connection_counts import counts_by_ip
 from pyk.reference_broker.listeners import Listeners
 
-from .connection_limits import ConnectionLimits, PlaceLimits, counts_by_ip
+from .connection_limits import ConnectionLimits, PlaceLimits
 from .limits import DEFAULT_BUDGET_BYTES, ListenerLimits
 
 
 def listener_limits(configs: BrokerConfigs, listeners: Listeners) -> ListenerLimits:
-    """Return the limits of all connections of a broker with these listeners.
-
-    Raises ``InvalidConfigError`` for overrides that are none.
-    """
+    """Return the limits of all connections of a broker with these listeners."""
     broker = configs.broker
     names = {each.listener for each in listeners.bound}
     max_idle_ms = broker.connections_max_idle_ms
@@ -29,19 +26,11 @@ def listener_limits(configs: BrokerConfigs, listeners: Listeners) -> ListenerLim
             # A broker with one listener serves everybody there.
             protected=listeners.inter_broker if len(names) > 1 else None,
             count_per_ip=broker.max_connections_per_ip,
-            counts_by_ip=_counts_by_ip(broker.max_connections_per_ip_overrides),
+            counts_by_ip=counts_by_ip(broker.max_connections_per_ip_overrides),
             windows=broker.quota_window_num,
             window_ms=broker.quota_window_size_seconds * 1000,
         ),
     )
-
-
-def _counts_by_ip(overrides: str) -> dict[str, int]:
-    try:
-        return counts_by_ip(overrides)
-    except ValueError as error:
-        name = "max.connections.per.ip.overrides"
-        raise InvalidConfigError(f"{name} {error}", name=name) from None
 
 
 def _place_limits(configs: BrokerConfigs, name: str) -> PlaceLimits:

@@ -139,23 +139,3 @@ class ConnectionCounts:
         if len(rates) >= self._forget_at:
             self._accepted_by_ip = {h: r for h, r in rates.items() if not r.is_idle(now_ms)}
             self._forget_at = max(FEWEST_TO_FORGET, 2 * len(self._accepted_by_ip))
-
-
-def counts_by_ip(overrides: str) -> dict[str, int]:
-    """Return the limits in ``max.connections.per.ip.overrides``; raise ``ValueError``.
-
-    The form is ``address:count,address:count``; an address of IPv6 may have brackets, and any form.
-    """
-    from ipaddress import ip_address
-
-    counts = {}
-    for each in filter(None, map(str.strip, overrides.split(","))):
-        host, _, count = each.rpartition(":")
-        try:
-            address = ip_address(host.strip().strip("[]"))
-        except ValueError:
-            address = None
-        if address is None or not count.strip().isdigit():
-            raise ValueError(f"must be address:count,…, not {each!r}")
-        counts[str(address)] = int(count)
-    return counts

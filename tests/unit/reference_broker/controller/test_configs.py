@@ -83,6 +83,14 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
         (BROKER_RESOURCE, "", (SET, "ssl.keystore.type", "JKS"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "0", (SET, "max.connections", "-1"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "0", (APPEND, "foo.bar", "1"), ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "0", (SET, "sasl.enabled.mechanisms", "X"), ErrorCode.INVALID_REQUEST),
+        (
+            BROKER_RESOURCE,
+            "0",
+            (SET, "listener.name.inner.sasl.enabled.mechanisms", "X"),
+            ErrorCode.INVALID_REQUEST,
+        ),
+        (BROKER_RESOURCE, "", (SET, "log.cleaner.threads", "0"), ErrorCode.INVALID_REQUEST),
         (16, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )

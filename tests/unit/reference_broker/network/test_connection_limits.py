@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pyk.reference_broker.config.connection_counts import counts_by_ip
 from pyk.reference_broker.network.connection_limits import (
     FULL_RETRY_MS,
     ConnectionCounts,
     ConnectionLimits,
     PlaceLimits,
-    counts_by_ip,
 )
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"

@@ -1,0 +1,146 @@
+"""Which configurations of brokers may change while they run, and to what. Pure.
+
+What would keep the broker from serving anybody, now or after its next start, is refused: nobody
+could take it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.config import (
+    BrokerConfig,
+    InvalidConfigError,
+    UpdateMode,
+    broker_definition,
+    check_assignment_interval,
+    parse_dynamic_broker_config,
+)
+from pyk.reference_broker.config.layers import listener_and_name
+from pyk.reference_broker.errors import ApiError
+
+ALL_BROKERS = ""
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+_FIXED = (
+    "listeners",
+    "listener.security.protocol.map",
+    "sasl.enabled.mechanisms",
+    "sasl.mechanism.inter.broker.protocol",
+)
+"""Configurations that Kafka can change while it runs and this broker cannot."""
+
+_FILES_OF_TLS = (
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
+"""These change for one listener each, by its name."""
+
+_OF_LISTENER = (
+    *_FILES_OF_TLS,
+    "max.connections",
+    "max.connection.creation.rate",
+    "num.network.threads",
+)
+"""All that can change for a listener that there is."""
+
+_FOR_ALL_LISTENERS = ("max.connections", "max.connection.creation.rate", "num.network.threads")
+"""What one listener may have for itself on all brokers."""
+
+_MIN_DEDUPE_BYTES = 1 << 20
+
+
+def check_broker_configs(name: str, changed: Mapping[str, str], config: BrokerConfig) -> None:
+    """Raise :class:`ApiError` unless the broker, or all for "", may be given these.
+
+    Unknown names are accepted, as in Kafka.
+    """
+    _refuse("Cannot update these configs dynamically", filter(_is_fixed, changed))
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener "
+        "prefix",
+        (each for each in changed if each in _FILES_OF_TLS),
+    )
+    try:
+        values = {each: parse_dynamic_broker_config(each, changed[each]) for each in changed}
+        if name == ALL_BROKERS:
+            _refuse(
+                "Cannot update these configs at default cluster level, broker id must be specified",
+                filter(_is_per_broker, changed),
+            )
+        _refuse(
+            "Configs cannot be updated dynamically for an existing listener, restart the broker",
+            filter(_is_fixed_for_listener, changed),
+        )
+        for each, value in values.items():
+            check_assignment_interval(each, value, config)
+        _check_compaction(values, config)
+    except InvalidConfigError as error:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+
+def _refuse(why: str, names: Iterable[str]) -> None:
+    found = ", ".join(names)
+    if found:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{why}: [{found}]")
+
+
+def _is_fixed(name: str) -> bool:
+    definition = broker_definition(name)
+    if name in _FIXED:
+        return True
+    is_of_listener = listener_and_name(name) is not None
+    return definition is not None and definition.is_read_only and not is_of_listener
+
+
+def _is_fixed_for_listener(name: str) -> bool:
+    found = listener_and_name(name)
+    is_known = found is not None and broker_definition(name) is not None
+    return is_known and found[1] not in _OF_LISTENER  # type: ignore[index]
+
+
+def _is_per_broker(name: str) -> bool:
+    found = listener_and_name(name)
+    if found is not None:
+        return found[1] not in _FOR_ALL_LISTENERS
+    definition = broker_definition(name)
+    return definition is not None and definition.update_mode is UpdateMode.PER_BROKER
+
+
+def _check_compaction(values: Mapping[str, object], config: BrokerConfig) -> None:
+    size_name, threads_name = "log.cleaner.dedupe.buffer.size", "log.cleaner.threads"
+    if size_name not in values and threads_name not in values:
+        return
+    threads = values.get(threads_name, config.log_cleaner_threads)
+    size = values.get(size_name, config.log_cleaner_dedupe_buffer_size)
+    assert isinstance(threads, int)
+    assert isinstance(size, int)
+    if threads < 1:
+        raise InvalidConfigError(f"{threads_name} must be at least 1", name=threads_name)
+    if size < threads * _MIN_DEDUPE_BYTES:
+        raise InvalidConfigError(
+            f"{size_name} must be at least 1MB per cleaner thread.", name=size_name
+        )
+
+
+def check_min_insync_replicas(
+    name: str, changed: Collection[str], removed: Collection[str]
+) -> None:
+    """Raise unless all brokers keep one value, which eligible leader replicas need (KIP-966)."""
+    is_for_all = name == ALL_BROKERS
+    if not is_for_all and (MIN_INSYNC_REPLICAS in changed or MIN_INSYNC_REPLICAS in removed):
+        what = "Broker-level min.insync.replicas cannot be altered"
+    elif is_for_all and MIN_INSYNC_REPLICAS in removed:
+        what = "Cluster-level min.insync.replicas cannot be removed"
+    else:
+        return
+    raise ApiError(ErrorCode.INVALID_CONFIG, f"{what} while ELR is enabled.")
