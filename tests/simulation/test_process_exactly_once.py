@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncAdmin, AsyncProducer, ProducerRecord, RetryPolicy, TopicPartition
+from pyk.clients import (
+    AsyncAdmin,
+    AsyncProducer,
+    OffsetAndMetadata,
+    ProducerRecord,
+    RetryPolicy,
+    TopicPartition,
+)
 from pyk.clients.errors import ProducerFencedError, RecordTooLargeError, StateError
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import make_consumer, network_of, produce, reference_cluster
@@ -117,9 +124,19 @@ async def all_bills(cluster: Any, timeout: float = 300) -> list[int]:
 
 
 async def committed(cluster: Any) -> dict[TopicPartition, int]:
+    found = await all_committed(cluster)
+    return {partition: one.offset for partition, one in found.items()}
+
+
+async def committed_epochs(cluster: Any) -> dict[TopicPartition, int | None]:
+    found = await all_committed(cluster)
+    return {partition: one.leader_epoch for partition, one in found.items()}
+
+
+async def all_committed(cluster: Any) -> dict[TopicPartition, OffsetAndMetadata]:
     async with make_consumer(cluster, group_id="billing") as observer:
         found = await observer.committed(PARTITIONS)
-    return {partition: one.offset for partition, one in found.items() if one is not None}
+    return {partition: one for partition, one in found.items() if one is not None}
 
 
 @virtual_time
@@ -131,6 +148,7 @@ async def test_results_and_offsets_are_committed_together():
 
         await biller.wake()
         assert await committed(cluster) == dict.fromkeys(PARTITIONS, COUNT // 3)
+        assert await committed_epochs(cluster) == dict.fromkeys(PARTITIONS, 0)
 
 
 @virtual_time
@@ -144,6 +162,7 @@ async def test_results_are_written_while_a_handler_never_returns():
         await asyncio.sleep(1)
 
         assert len(await values_of(cluster, "bills")) == COUNT - 1
+        assert await committed_epochs(cluster) == dict.fromkeys(PARTITIONS, 0)
         await biller.crash()
         second = Biller(cluster).start()
 
@@ -197,6 +216,50 @@ async def test_a_transaction_commits_no_offset_beyond_a_position_that_has_gone_b
             assert (await committed(cluster))[PARTITIONS[0]] == 5
             consumer.wakeup()
             await task
+
+
+@virtual_time
+async def test_results_wait_while_the_position_of_their_partition_is_unknown():
+    async with cluster_with_orders() as cluster:
+        biller = Biller(cluster)
+        may_go_on = asyncio.Event()
+
+        async def bill(order: Any) -> ProducerRecord:
+            if order.value in {b"57", b"58"}:  # the last ones of partitions 0 and 1
+                await may_go_on.wait()
+            return await biller.bill(order)
+
+        async with biller.producer, biller.consumer as consumer:
+            processing = consumer.process(bill, producer=biller.producer, ordering="none")
+            task = asyncio.create_task(processing)
+            await eventually(lambda: len(biller.handled) == COUNT - 2)
+            await asyncio.sleep(1)
+            cluster.faults.on("ListOffsets").delay(5_000)
+            consumer.pause(PARTITIONS[0])
+            consumer.seek_to_beginning(PARTITIONS[0])
+            await asyncio.sleep(0.1)
+            may_go_on.set()
+            await asyncio.sleep(2)
+
+            assert list((await committed(cluster)).values()) == [19, 20, 20]
+            assert len(await committed_bills(cluster)) == COUNT - 1
+            await asyncio.sleep(10)
+            assert list((await committed(cluster)).values()) == [0, 20, 20]
+            assert len(await committed_bills(cluster)) == COUNT
+            consumer.wakeup()
+            await task
+
+
+async def committed_bills(cluster: Any) -> list[bytes]:
+    """Return the bills, without asking for offsets by their time."""
+    consumer = make_consumer(cluster, isolation_level="read_committed")
+    consumer.assign([TopicPartition("bills", 0)])
+    consumer.seek(TopicPartition("bills", 0), 0)
+    values = []
+    async with consumer:
+        while records := await consumer.poll(0.2):
+            values += [record.value for record in records]
+    return values
 
 
 @pytest.mark.parametrize("limit", [16, 4096])

@@ -211,6 +211,59 @@ async def test_nothing_beyond_a_truncation_is_committed_before_new_records_are_t
         assert committed[-1] == 3
 
 
+@pytest.mark.parametrize(
+    ("left", "expected"),
+    [
+        (3, [b"1", b"new 3"]),
+        (2, [b"1", b"new 2", b"new 3"]),
+        (1, [b"new 1", b"new 2", b"new 3"]),
+        (0, [b"new 0", b"new 1", b"new 2", b"new 3"]),
+    ],
+)
+@virtual_time
+async def test_a_successor_notices_by_the_epoch_of_the_commit_what_was_truncated(left, expected):
+    handled: list[bytes] = []
+
+    async def handle(record: Any) -> None:
+        if record.value == b"1" and not is_successor:
+            await asyncio.sleep(1e9)
+        handled.append(record.value)
+
+    is_successor = False
+    async with fetching(group_id="g", leaders=(1,)) as (cluster, consumer):
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 0))
+        cluster.on(OffsetCommitRequest, stored)
+        cluster.append([b"0"])
+        cluster.append([b"1"])
+        cluster.move(0, 2)
+        cluster.append([b"2"])
+        task = asyncio.create_task(consumer.process(handle, ordering="none"))
+        await eventually(lambda: handled == [b"0", b"2"])
+        await asyncio.sleep(10)
+        task.cancel()
+        await asyncio.wait({task})
+        (topic,) = cluster.requests(OffsetCommitRequest)[-1].message.topics
+        (commit,) = topic.partitions
+        offset, epoch = commit.committed_offset, commit.committed_leader_epoch
+        note = commit.committed_metadata or ""
+        del cluster.logs["orders", 0][left:]  # by an unclean leader election
+        cluster.move(0, 3)
+        cluster.append([b"new %d" % number for number in range(left, 4)])
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, offset, note=note, leader_epoch=epoch))
+        is_successor = True
+        handled.clear()
+
+        async with make_consumer(cluster, group_id="g") as successor:
+            successor.assign([P0])
+            task = asyncio.create_task(successor.process(handle))
+            await asyncio.sleep(10)
+            task.cancel()
+            await asyncio.wait({task})
+
+    assert (offset, epoch) == (1, cluster.topics["orders"].epochs[0] - 1)
+    assert handled == expected
+
+
 def stored(request: OffsetCommitRequest) -> OffsetCommitResponse:
     """Answer that offsets are committed."""
     return OffsetCommitResponse(

@@ -6,6 +6,7 @@ import logging
 from contextlib import AbstractContextManager
 
 from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.processing.gaps import PREFIX, NoteLimit, decode_finished, encode_finished
 from pyk.clients.processing.jobs import Jobs
@@ -49,7 +50,8 @@ class FinishedOffsets:
         if offset is None or offset >= position:
             return None
         finished = [one for one in finished if one < position]
-        return OffsetAndMetadata(offset, encode_finished(offset, finished, self.notes.max_bytes))
+        note = encode_finished(offset, finished, self.notes.max_bytes)
+        return OffsetAndMetadata(offset, note, read_epoch(assigned))
 
     def shorten_notes(self) -> bool:
         """Write shorter notes, as a broker has refused one; return False if there are none left."""
@@ -65,7 +67,8 @@ class FinishedOffsets:
             return frozenset()
         done = decode_finished(committed.offset, committed.metadata)
         if done is not None:
-            return done
+            end = assigned.noted_end
+            return done if end < 0 else frozenset(one for one in done if one < end)
         is_ours = committed.metadata.startswith(PREFIX)
         log.log(
             logging.WARNING if is_ours else logging.INFO,
@@ -75,3 +78,13 @@ class FinishedOffsets:
             "is damaged" if is_ours else "was not written by process()",
         )
         return frozenset()
+
+
+def read_epoch(assigned: AssignedPartition) -> int | None:
+    """Return the leader epoch of the last record that was read, None if it is not known.
+
+    It belongs to a commit, also of an earlier offset: where the log is truncated later, it tells
+    the next owner from where on other records are there than those that the note names (KIP-320).
+    """
+    epoch = assigned.buffer.position_epoch
+    return None if epoch < 0 else epoch

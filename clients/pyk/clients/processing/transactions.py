@@ -38,6 +38,7 @@ from pyk.clients.errors import (
     TransactionAbortedError,
 )
 from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome
+from pyk.clients.processing.finished_offsets import read_epoch
 from pyk.clients.processing.gaps import NoteLimit, encode_all
 from pyk.clients.processing.jobs import Job, Jobs, PartitionJobs
 from pyk.clients.processing.pauses import Pauses
@@ -104,7 +105,8 @@ class ResultTransactions:
         self._done: deque[Job] = deque()
         self._batch: Sequence[Job] = ()
         self._waiting: Sequence[Job] = ()
-        """Those for which the note of the last commit had no room."""
+        """Those for which the note of the last commit had no room, or whose position is unknown."""
+        self._awaits_positions = False
         self._doubtful: ConsumedOffsets | None = None
         """The offsets of a transaction of which nobody knows whether it was committed."""
         self._is_called = False
@@ -176,6 +178,10 @@ class ResultTransactions:
             return False
         return self._seams.pauses.assigned(assignment) is not None
 
+    def _has_position(self, job: Job) -> bool:
+        assigned = self._seams.pauses.assigned(job.partition.assignment)
+        return assigned is not None and assigned.buffer.position >= 0
+
     # -- one transaction after the other -----------------------------------------------------------
 
     async def _run(self) -> None:
@@ -191,6 +197,8 @@ class ResultTransactions:
                 self._hurry.clear()
                 self._batch = [self._done.popleft() for _ in range(len(self._done))]
                 await self._write()
+                if self._awaits_positions:
+                    asyncio.get_running_loop().call_later(LOOK_INTERVAL, self._call)
         except Exception as error:
             self._seams.fail(error)
 
@@ -222,11 +230,15 @@ class ResultTransactions:
 
         All that is finished has to be named in the note of the commit: what is left out there would
         be handled, and written, again. So what does not fit waits until gaps before it are closed.
+        While the position of a partition is looked up, nobody knows what to commit: its log may
+        have been truncated, or the application wants to read it again.
         """
         held = [job for job in (*self._waiting, *self._batch) if self._holds(job)]
+        known = [job for job in held if self._has_position(job)]
+        self._awaits_positions = len(known) < len(held)
         chosen: set[Job] = set()
-        for partition in {job.partition for job in held}:
-            jobs = sorted((j for j in held if j.partition is partition), key=lambda j: j.offset)
+        for partition in {job.partition for job in known}:
+            jobs = sorted((j for j in known if j.partition is partition), key=lambda j: j.offset)
             count = len(jobs)
             while count and not self._fits(partition, jobs[:count]):
                 count //= 2
@@ -300,12 +312,13 @@ class ResultTransactions:
     def _consumed(self, batch: Sequence[Job]) -> ConsumedOffsets:
         """Return what a transaction of these jobs commits, all of it of one moment.
 
-        Raises :class:`CommitFailedError` if the group took one of their partitions away.
+        Raises :class:`CommitFailedError` if the group took one of their partitions away, or its
+        position became unknown.
         """
         group = self._core.group
         assert group is not None
         for job in batch:
-            if not self._holds(job) or not group.may_commit:
+            if not (self._holds(job) and self._has_position(job) and group.may_commit):
                 raise not_a_member(job.partition.topic_partition)
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
@@ -327,17 +340,17 @@ class ResultTransactions:
         with self._lock:
             offset, ahead = partition.restart(written)
             after = partition.next_offset
-        position = assigned.buffer.position
+        position, epoch = assigned.buffer.position, read_epoch(assigned)
         # What is not before the position was truncated, or is read again after a seek.
-        if 0 <= position < (after if offset is None else offset):
-            return OffsetAndMetadata(position)
+        if position < (after if offset is None else offset):
+            return OffsetAndMetadata(position, leader_epoch=epoch)
         if offset is None:
-            return OffsetAndMetadata(max(after, finished))
-        ahead = [one for one in ahead if one < position or position < 0]
+            return OffsetAndMetadata(max(after, finished), leader_epoch=epoch)
+        ahead = [one for one in ahead if one < position]
         note = encode_all(offset, ahead, self._seams.notes.max_bytes)
         if note is None:  # a seek meanwhile; it is selected again
             raise not_a_member(partition.topic_partition)
-        return OffsetAndMetadata(offset, note)
+        return OffsetAndMetadata(offset, note, epoch)
 
     def _committed(self, batch: Sequence[Job], consumed: ConsumedOffsets) -> None:
         group = self._core.group

@@ -13,6 +13,7 @@ cdef class AssignedPartition:
     cdef public object topic_id
     cdef public long long first_version
     cdef public long long noted_offset
+    cdef public long long noted_end
     cdef public long long seen_version
     cdef public object leader
     cdef public long named_epoch

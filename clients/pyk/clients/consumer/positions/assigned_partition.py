@@ -45,6 +45,8 @@ class AssignedPartition:
         """The first version of positions in this topic; those before are of a former one."""
         self.noted_offset = UNKNOWN
         """The offset whose commit may tell by its note what is finished of this log, -1 if none."""
+        self.noted_end = UNKNOWN
+        """The offset from which the log has other records than those of the note, -1 if none."""
         self.seen_version = UNKNOWN
         """The version of the metadata with which the partition was last compared."""
         self.leader: int | None = None

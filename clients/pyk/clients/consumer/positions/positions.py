@@ -183,9 +183,9 @@ class Positions:
         """Set the position from the offset that a RESET asked for."""
         if self._is_current(assigned, version, PositionState.RESET):
             assigned.succeeded(now)
-            noted_offset = assigned.noted_offset
+            noted_offset, noted_end = assigned.noted_offset, assigned.noted_end
             self._know(assigned, found.offset, found.epoch)
-            assigned.leader_epoch = found.leader_epoch
+            assigned.leader_epoch, assigned.noted_end = found.leader_epoch, noted_end
             # Otherwise it is a shorter log, or another one.
             assigned.noted_offset = noted_offset if noted_offset <= found.offset else UNKNOWN
 
@@ -220,8 +220,12 @@ class Positions:
         assigned.leader_epoch = leader_epoch
         assigned.state = PositionState.KNOWN
         self._compare_again(assigned)
-        if end_offset is not None and end_offset < assigned.buffer.fetch_offset:
+        if end_offset is None:
+            return
+        if end_offset < assigned.buffer.fetch_offset:
             self._truncated(assigned, end_offset)
+        elif assigned.noted_end == UNKNOWN or end_offset < assigned.noted_end:
+            assigned.noted_end = end_offset
 
     def failed(
         self, assigned: AssignedPartition, version: int, error: KafkaError, now: float
@@ -312,7 +316,7 @@ class Positions:
 
     def _know(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
         self._writer.set_position(assigned.buffer, offset, epoch)
-        assigned.noted_offset = offset
+        assigned.noted_offset, assigned.noted_end = offset, UNKNOWN
         assigned.state = PositionState.KNOWN
         assigned.fetched_epoch = epoch
         assigned.leader_epoch = UNKNOWN

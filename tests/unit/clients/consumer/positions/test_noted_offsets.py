@@ -89,6 +89,43 @@ def test_there_is_none_once_the_log_was_truncated(end):
     assert setting.partition.noted_offset == -1
 
 
+@pytest.mark.parametrize(("ends", "noted_end"), [([30], 30), ([30, 40], 30), ([40, 30], 30)])
+@pytest.mark.parametrize("is_out_of_range", [False, True])
+def test_the_note_ends_where_the_log_has_other_records_than_were_read(
+    ends, noted_end, is_out_of_range
+):
+    setting = Setting()
+    partition = setting.partition
+
+    for epoch, end in enumerate(ends, 4):
+        setting.changes.leader_changed(partition, epoch)
+        setting.positions.found_epoch_end(partition, partition.version, end, epoch, 0.0)
+    if is_out_of_range:
+        setting.positions.out_of_range(partition, 0.0)
+        setting.find(20)
+
+    assert (partition.noted_offset, partition.noted_end) == (10, noted_end)
+
+
+def test_a_leader_that_does_not_know_epochs_leaves_the_note_as_it_is():
+    setting = Setting()
+    partition = setting.partition
+
+    setting.changes.leader_changed(partition, 4)
+    setting.positions.found_epoch_end(partition, partition.version, None, 4, 0.0)
+
+    assert (partition.noted_offset, partition.noted_end) == (10, -1)
+
+
+def test_another_position_has_another_note():
+    setting = Setting()
+    setting.partition.noted_end = 30
+
+    setting.positions.seek(setting.partition, 5, -1)
+
+    assert setting.partition.noted_end == -1
+
+
 @pytest.mark.parametrize("is_out_of_range", [False, True])
 def test_there_is_none_once_the_topic_was_created_again(is_out_of_range):
     setting = Setting()
