@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.moments import Moment, parse_moment
 from pyk.runtime.system_clock import SystemClock
 
@@ -44,5 +45,5 @@ class NameAndValue(click.ParamType[tuple[str, str]]):
 
 def confirm(question: str, *, is_sure: bool) -> None:
     """Ask on a terminal, unless the user is sure; a script is taken at its word."""
-    if not is_sure and sys.stdin.isatty():
-        click.confirm(question, abort=True, err=True)
+    if not is_sure and sys.stdin.isatty() and not click.confirm(question, err=True):
+        raise CommandError("not confirmed; nothing was changed")

@@ -8,11 +8,23 @@ from typing import Any
 import click
 
 from pyk.command_line.arguments import MomentType
-from pyk.command_line.frame.commands import ClusterCommand
+from pyk.command_line.frame.commands import ClusterCommand, settings_of
 from pyk.command_line.frame.completions import complete_groups, complete_topics
 from pyk.command_line.moments import EARLIEST, Moment
 from pyk.command_line.records.filters import RecordFilter, parse_header, parse_pattern
 from pyk.command_line.records.format_string import compile_format
+
+
+def _check_output(*, formatted: object, raw: bool, parquet: str | None) -> None:
+    chosen = {
+        "--format": formatted is not None,
+        "--json": settings_of().as_json,
+        "--parquet": parquet is not None,
+        "--raw": raw,
+    }
+    names = [name for name, is_chosen in chosen.items() if is_chosen]
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} exclude each other")
 
 
 def _parsed(parse: Callable[[str], Any]) -> Any:
@@ -104,8 +116,11 @@ def consume(
     Order holds within each partition. With --json, keys and values are text, or {"base64": …} where
     they are not; pyk produce --format json reads it.
     """
+    _check_output(formatted=formatted, raw=raw, parquet=parquet)
     if follow and end is not None:
         raise click.UsageError("--follow and --until exclude each other")
+    if start is not None and end is not None and end.is_before(start):
+        raise click.UsageError("--until is before --from, so there is nothing to read")
     if group is not None and (start is not None or end is not None or partitions):
         raise click.UsageError(
             "--group continues where the group is, in the partitions that it gets; without "

@@ -58,8 +58,10 @@ def copy(
 ) -> None:
     """Copy the records of topic SOURCE to topic TARGET.
 
-    Keys, values, headers and timestamps stay as they are. With --group, offsets are committed once
-    the copies are acknowledged: a copy that is stopped repeats at most what was not committed.
+    Keys, values, headers and timestamps stay as they are. Records of a transaction are copied once
+    it is committed, unless -X isolation.level=read_uncommitted says otherwise. With --group,
+    offsets are committed once the copies are acknowledged: a copy that is stopped repeats at most
+    what was not committed.
     """
     if follow and end is not None:
         raise click.UsageError("--follow and --until exclude each other")

@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
 
-from pyk.command_line.frame.commands import HELP, CommandGroup, settings_of
+from pyk.command_line.frame.commands import HELP, CommandGroup, colour_wish, settings_of
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.protocol.version import __version__
@@ -104,8 +104,17 @@ class _Commands(CommandGroup):
             click.echo(err=True)  # after the ^C of the terminal
             return ExitCode.INTERRUPTED
         except Exception as error:
+            if _is_help(error):
+                click.echo(str(error), err=True)
+                return ExitCode.USAGE
             return _report(error)
         return code if isinstance(code, int) else ExitCode.DONE
+
+
+def _is_help(error: Exception) -> bool:
+    """Return whether a group was called without a command: click since 8.2 raises its help."""
+    kind = getattr(click.exceptions, "NoArgsIsHelpError", None)
+    return kind is not None and isinstance(error, kind)
 
 
 def _open_closed_streams() -> None:
@@ -136,13 +145,8 @@ def _report(error: Exception) -> int:
     context = error.ctx if isinstance(error, click.UsageError) else None
     failure = explain(error, "pyk" if context is None else context.command_path)
     head = click.style("error:", fg="red", bold=True)
-    click.echo(f"{head} {failure.message}", err=True, color=_colour())
+    click.echo(f"{head} {failure.message}", err=True, color=colour_wish())
     return failure.code
-
-
-def _colour() -> bool | None:
-    """Return None for colour where a terminal is, False where users want none (no-color.org)."""
-    return False if os.environ.get("NO_COLOR") else None
 
 
 def _names_tls(arguments: list[str]) -> bool:
@@ -157,4 +161,4 @@ def main(context: click.Context) -> None:
     settings_of(context)
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal may not have every character
         sys.stdout.reconfigure(errors="backslashreplace")
-    context.color = _colour()
+    context.color = colour_wish()

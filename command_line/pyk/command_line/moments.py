@@ -44,6 +44,16 @@ class Moment:
         except OverflowError:  # beyond all records
             return "latest"
 
+    def is_before(self, other: Moment) -> bool:
+        """Return whether this is before the other in every log, as far as both alone can tell."""
+        if self.name is not None or other.name is not None:
+            return self.name == "earliest" and other.name == "latest"
+        if self.time_ms is not None and other.time_ms is not None:
+            return self.time_ms < other.time_ms
+        if self.offset is None or other.offset is None:
+            return False
+        return (self.offset < 0) == (other.offset < 0) and self.offset < other.offset
+
     def resolve(self, log_start: int, log_end: int, at_time: int | None = None) -> int:
         """Return the offset in a log; ``at_time`` is that of the first record at or after the time.
 

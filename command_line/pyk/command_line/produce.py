@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from pyk.command_line.arguments import NameAndValue
 from pyk.command_line.frame.commands import ClusterCommand
 from pyk.command_line.frame.completions import complete_topics
 from pyk.command_line.records.escapes import unescape
 from pyk.command_line.records.outgoing import Additions, LineReader
-
-FORMATS = ("lines", "json", "whole", "parquet", "arrow")
+from pyk.command_line.records.sources import FORMATS, STANDARD_INPUT, USED_BY, check_options
 
 
 def _bytes(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes | None:
     return None if value is None else unescape(value)
+
+
+def _separator(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> bytes | None:
+    if value == "":
+        raise click.BadParameter("it must not be empty", context, parameter)
+    return _bytes(context, parameter, value)
 
 
 @click.command(cls=ClusterCommand)
@@ -28,14 +36,19 @@ def _bytes(context: click.Context, parameter: click.Parameter, value: str | None
     "(the whole file), or a table. The names *.jsonl, *.ndjson, *.parquet, *.arrow and *.feather "
     "say it by themselves.",
 )
-@click.option("-K", "--key-separator", callback=_bytes, help="Between the key and the value.")
+@click.option("-K", "--key-separator", callback=_separator, help="Between the key and the value.")
 @click.option(
     "--header-separator",
-    callback=_bytes,
+    callback=_separator,
     help="After the headers, NAME=VALUE,…, with which a line then begins.",
 )
 @click.option(
-    "-D", "--delimiter", callback=_bytes, default="\\n", show_default=True, help="Between records."
+    "-D",
+    "--delimiter",
+    callback=_separator,
+    default="\\n",
+    show_default=True,
+    help="Between records.",
 )
 @click.option("-k", "--key", callback=_bytes, help="The key of records without one.")
 @click.option(
@@ -78,14 +91,17 @@ def produce(
     The command ends when all records are acknowledged, with status 1 if one is not. With --json it
     prints the partition and the offset of each.
     """
-    if not delimiter:
-        raise click.BadParameter("it must not be empty", param_hint="--delimiter")
+    named = files or (STANDARD_INPUT,)
+    try:
+        check_options(named, source, _given(click.get_current_context()))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     options = {"compression_type": compression, "acks": acks}
     from pyk.command_line.work.producing import produce_files
 
     produce_files(
         topic,
-        files or ("-",),
+        named,
         source,
         delimiter=delimiter,
         reader=LineReader(separator=key_separator, header_separator=header_separator, null=null),
@@ -97,3 +113,14 @@ def produce(
         rate=rate,
         options={name: value for name, value in options.items() if value is not None},
     )
+
+
+def _given(context: click.Context) -> list[str]:
+    """Return those options about the input that were given."""
+    by_name = {option.removeprefix("--").replace("-", "_"): option for option in USED_BY}
+    by_name["headers"] = by_name.pop("header")
+    return [
+        option
+        for name, option in by_name.items()
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]

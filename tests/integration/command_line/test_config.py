@@ -75,6 +75,11 @@ def test_brokers_have_settings_of_their_own_and_shared_ones(cluster: Cluster) ->
         (["show", "topic", "ordrs"], 1, "topic 'ordrs' does not exist; did you mean 'orders'?"),
         (["show", "topic", "orders", "retenion.ms"], 1,
          "topic 'orders' has no setting 'retenion.ms'; did you mean 'retention.ms'?"),
+        (["unset", "topic", "orders", "retenion.ms"], 1,
+         "topic 'orders' has no setting 'retenion.ms'; did you mean 'retention.ms'?"),
+        (["show", "broker", "9"], 1, "there is no broker 9; the cluster has 0"),
+        (["set", "broker", "9", "log.retention.ms=1"], 1,
+         "there is no broker 9; the cluster has 0"),
         (["set", "topic", "orders", "x"], 2,
          ("Invalid value for 'SETTING=VALUE…': it must be NAME=VALUE, not 'x' (see pyk config set "
          "--help)")),

@@ -80,6 +80,20 @@ def test_a_record_that_is_refused_is_not_committed(cluster: Cluster) -> None:
     assert set(run("consume", "small", "-b", b).lines) == {"first", "x" * 2_000, "last"}
 
 
+def test_what_was_aborted_is_not_copied(cluster: Cluster) -> None:
+    with Producer(cluster.bootstrap, transactional_id="shop") as producer:
+        producer.begin_transaction()
+        producer.send_and_wait("orders", b"aborted")
+        producer.abort_transaction()
+
+    copied = copy(cluster, "orders", "copies", "--json")
+    everything = copy(
+        cluster, "orders", "copies", "--json", "-X", "isolation.level=read_uncommitted"
+    )
+
+    assert [ran.json[0]["records"] for ran in (copied, everything)] == [3, 4]
+
+
 def test_a_terminal_shows_how_many_were_copied(cluster: Cluster) -> None:
     shown = run_on_terminal("copy", "orders", "copies", "-b", cluster.bootstrap)
 

@@ -172,6 +172,28 @@ def test_no_colour_is_shown_to_users_who_want_none() -> None:
     assert "\x1b" not in run_on_terminal("cluster", "-b", UNUSED, env={"NO_COLOR": "1"}).out
 
 
+@pytest.mark.parametrize("wish", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("words", [["topic", "list"], ["topic", "describe", "o"], ["consume", "o"]])
+def test_results_have_no_colour_on_demand(wish: dict[str, str], words: list[str]) -> None:
+    with Cluster() as cluster:
+        cluster.seed({"o": [("key", "value")]})
+
+        plain = run_on_terminal(*words, "-b", cluster.bootstrap, env=wish)
+        coloured = run_on_terminal(*words, "-b", cluster.bootstrap)
+
+    assert "\x1b" not in plain.out
+    assert "\x1b" in coloured.out
+    assert plain.lines == coloured.lines
+
+
+@pytest.mark.parametrize("words", [[], ["topic"]])
+def test_a_group_without_a_command_prints_its_help(words: list[str]) -> None:
+    ran = run(*words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == run(*words, "--help").out
+
+
 def test_the_cluster_is_described(kafka: Cluster) -> None:
     host, _, port = kafka.bootstrap.partition(":")
     piped = run("cluster", "-b", kafka.bootstrap)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
@@ -96,6 +99,83 @@ def test_tables_are_written_and_sent(command: Command, tmp_path: Path) -> None:
 
     assert (written, sent) == (Ran(0, ""), Ran(0, ""))
     assert command.consume("--from", 3, "-f", "%k%s%h ").out == "a1h=1 c3h=1 "
+
+
+def test_a_table_comes_from_a_pipe_in_each_form_of_arrow(command: Command) -> None:
+    table = pa.table({"value": ["one", None], "key": ["k", "l"], "other": [1, 2]})
+    as_file, as_stream, as_parquet = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    with pa.ipc.new_file(as_file, table.schema) as file:
+        file.write_table(table)
+    with pa.ipc.new_stream(as_stream, table.schema) as stream:
+        stream.write_table(table)
+    pq.write_table(table, as_parquet)
+
+    sent = [
+        command.produce("--format", kind, stdin=form.getvalue())
+        for kind, form in (("arrow", as_file), ("arrow", as_stream), ("parquet", as_parquet))
+    ]
+
+    assert sent == [Ran(0, "")] * 3
+    assert command.consume("-f", "%k%S ").out == "k3 l-1 " * 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "line"),
+    [
+        ({"other": [1]}, ("there must be 'value', and may be key, headers, partition, timestamp")),
+        ({"value": ["x"], "key": [1]}, "the column 'key' must hold bytes or str, not int64"),
+        ({"value": ["x"], "partition": [7]}, "has no partition 7"),
+    ],
+)
+def test_a_table_that_cannot_be_sent_is_told_at_once(
+    command: Command, tmp_path: Path, columns: dict[str, list[object]], line: str
+) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+
+    ran = command.produce(tmp_path / "x.parquet")
+
+    assert ran.code == 1
+    assert ran.err.endswith(f"{line}\n")
+    assert "bug" not in ran.err
+
+
+def test_a_misspelt_topic_leaves_an_old_table_alone(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_text("old")
+
+    ran = run("consume", "nosuch", "--parquet", tmp_path / "x.parquet",
+              "-b", command.kafka.bootstrap)  # fmt: skip
+
+    assert ran.code == 1
+    assert (tmp_path / "x.parquet").read_text() == "old"
+
+
+def test_a_topic_without_records_is_an_empty_table(command: Command, tmp_path: Path) -> None:
+    command.consume("--parquet", tmp_path / "x.parquet")
+
+    assert pq.read_table(tmp_path / "x.parquet").num_rows == 0
+
+
+def test_a_group_commits_a_table_once_it_can_be_read(command: Command, tmp_path: Path) -> None:
+    table, topic = tmp_path / "x.parquet", command.topic
+
+    def grows(size: int) -> None:
+        eventually(lambda: table.exists() and table.stat().st_size > size)
+
+    command.produce(stdin="one\n")
+    words = ("-F", "-g", topic, "-b", command.kafka.bootstrap, "--parquet", table)
+    with start("consume", topic, *words) as process, Admin(command.kafka.bootstrap) as admin:
+        grows(4)  # which is what a table starts with
+        before = table.stat().st_size
+        command.produce(stdin="two\n")
+        grows(before)
+        while_it_is_written = admin.list_consumer_group_offsets(topic)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(IN_TIME) == 0
+        at_the_end = admin.list_consumer_group_offsets(topic)
+
+    assert while_it_is_written == {}
+    assert [one.offset for one in at_the_end.values() if one] == [2]
+    assert pq.read_table(table)["value"].to_pylist() == [b"one", b"two"]
 
 
 def test_a_range_is_chosen_by_offsets_and_times(command: Command) -> None:
@@ -230,8 +310,17 @@ def test_a_record_that_is_refused_fails_the_command(command: Command) -> None:
          ('standard input, record 1: a record must be a JSON object such as {"key": "a", "value": '
          '"b"}')),
         (["-D", ""], "", 2,
-         "Invalid value for --delimiter: it must not be empty (see pyk produce --help)"),
+         "Invalid value for '-D' / '--delimiter': it must not be empty (see pyk produce --help)"),
+        (["-K", ""], "", 2,
+         ("Invalid value for '-K' / '--key-separator': it must not be empty (see pyk produce "
+          "--help)")),
+        (["--format", "json"], '{"timestamp": -5}', 1,
+         "standard input, record 1: timestamp_ms is -5, before 1970"),
+        (["--format", "json", "-K", ":"], "", 2,
+         ("--key-separator has no meaning for standard input, which holds json (see pyk produce "
+          "--help)")),
         (["/nowhere"], "", 1, "/nowhere: No such file or directory"),
+        (["--format", "parquet", "/nowhere"], "", 1, "/nowhere: No such file or directory"),
     ],
 )  # fmt: skip
 def test_errors_name_the_record(
@@ -260,6 +349,10 @@ def test_a_partition_that_does_not_exist_is_not_waited_for(
          " %R, %k, %K, %T, %t, %p, %o, %h and %%")),
         (["--grep", "("], ("Invalid value for '--grep': '(' is not a regular expression: missing ),"
          " unterminated subpattern at position 0")),
+        (["--raw", "--json"], "--json and --raw exclude each other"),
+        (["-f", "%s", "--raw"], "--format and --raw exclude each other"),
+        (["--parquet", "x", "-f", "%s"], "--format and --parquet exclude each other"),
+        (["--from", "5", "--until", "2"], "--until is before --from, so there is nothing to read"),
         (["-g", "g", "--from", "1"],
          ("--group continues where the group is, in the partitions that it gets; without --from, "
          "--until and --partition")),

@@ -43,7 +43,8 @@ def test_topics_are_created_listed_and_deleted_on_a_terminal(cluster: Cluster) -
 
     assert created.lines == ["topic orders created: 1 partition, replication factor 1"]
     assert listed.lines == ["Topic   Partitions", "orders           1"]
-    assert kept.code == 130
+    assert kept.code == 1
+    assert kept.lines[-1].endswith("error: not confirmed; nothing was changed")
     assert deleted.lines[-1] == "Delete orders with all records? [y/N]: topic orders deleted"
 
 
@@ -115,6 +116,28 @@ def test_a_topic_is_described(cluster: Cluster) -> None:
         "        0       0  0         0                   0           0",
         "        1       0  0         0                   0           0",
     ]
+
+
+def test_an_offset_beyond_the_end_deletes_nothing(cluster: Cluster) -> None:
+    cluster.seed({"orders": [b"one", b"two"]})
+
+    refused = topic(cluster, "records", "orders", "--delete-before", "3")
+    all_of_it = topic(cluster, "records", "orders", "--delete-before", "2")
+
+    assert refused == Ran(
+        1, "",
+        "error: orders-0 ends at offset 2, before 3; nothing was deleted: choose partitions with "
+        "-p, or delete all with --delete-before latest\n",
+    )  # fmt: skip
+    assert all_of_it.out == "orders\t0\t2\t2\t0\n"
+
+
+def test_a_setting_that_does_not_exist_is_not_unset(cluster: Cluster) -> None:
+    topic(cluster, "create", "orders")
+
+    assert topic(cluster, "alter", "orders", "--unset", "retenion.ms") == Ran(
+        1, "", "error: topic 'orders' has no setting 'retenion.ms'; did you mean 'retention.ms'?\n"
+    )
 
 
 def test_a_topic_gets_partitions_and_settings(cluster: Cluster) -> None:

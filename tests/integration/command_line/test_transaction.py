@@ -66,6 +66,13 @@ def test_a_transaction_that_hangs_is_aborted(cluster: Cluster) -> None:
     assert transaction(cluster, "producers", "orders", "--open").out == ""
 
 
+def test_a_state_that_does_not_exist_is_wrong_usage(cluster: Cluster) -> None:
+    ran = run("transaction", "list", "--state", "Going", "-b", cluster.bootstrap)
+
+    assert ran.code == 2
+    assert ran.err.startswith("error: there is no transaction state 'Going'; there are Empty, ")
+
+
 def test_aborting_asks_on_a_terminal(cluster: Cluster) -> None:
     words = ("abort", "orders:0", "--start-offset", 0)
 
@@ -73,7 +80,7 @@ def test_aborting_asks_on_a_terminal(cluster: Cluster) -> None:
     still = transaction(cluster, "producers", "orders", "--open")
     done = shown(cluster, *words, typed="y\n")
 
-    assert (kept.code, done.code) == (130, 0)
+    assert (kept.code, done.code) == (1, 0)
     assert "Abort the transaction of producer" in kept.out
     assert len(still.lines) == 1
     assert done.lines[-1].endswith("aborted")
@@ -90,7 +97,7 @@ def test_fencing_asks_on_a_terminal(cluster: Cluster) -> None:
     kept = shown(cluster, "fence", "shop", typed="n\n")
     done = shown(cluster, "fence", "shop", "-y")
 
-    assert (kept.code, done.code) == (130, 0)
+    assert (kept.code, done.code) == (1, 0)
     assert "Fence the producers of shop? [y/N]:" in kept.out
     assert done.lines == ["producers of shop fenced"]
 

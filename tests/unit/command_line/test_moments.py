@@ -32,6 +32,28 @@ def test_the_error_for_another_text_names_the_forms() -> None:
 
 
 @pytest.mark.parametrize(
+    ("end", "start", "is_before"),
+    [
+        (Moment(offset=2), Moment(offset=5), True),
+        (Moment(offset=5), Moment(offset=5), False),
+        (Moment(offset=-5), Moment(offset=-2), True),
+        (Moment(offset=2), Moment(offset=-5), False),
+        (Moment(offset=-5), Moment(offset=2), False),
+        (Moment(time_ms=1), Moment(time_ms=2), True),
+        (Moment(time_ms=2), Moment(time_ms=2), False),
+        (Moment(time_ms=1), Moment(offset=2), False),
+        (EARLIEST, LATEST, True),
+        (LATEST, LATEST, False),
+        (EARLIEST, Moment(offset=2), False),
+    ],
+)
+def test_a_range_that_ends_before_it_starts_is_known_where_it_can_be(
+    end: Moment, start: Moment, is_before: bool
+) -> None:
+    assert end.is_before(start) is is_before
+
+
+@pytest.mark.parametrize(
     ("moment", "at_time", "offset"),
     [
         (EARLIEST, None, 10),

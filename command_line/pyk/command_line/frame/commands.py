@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,15 @@ from pyk.command_line.frame.suggestions import command_advice, option_advice
 def settings_of(context: click.Context | None = None) -> Settings:
     """Return the shared options of the command that runs."""
     return (context or click.get_current_context()).ensure_object(Settings)
+
+
+def colour_wish() -> bool | None:
+    """Return None for colour where a terminal is, False where it has or the user wants none.
+
+    See no-color.org; a dumb terminal would show the escape sequences.
+    """
+    is_unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if is_unwanted else None
 
 
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

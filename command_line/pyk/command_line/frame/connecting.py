@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,13 +44,16 @@ def producer(
 
 
 def consumer(
-    overrides: Mapping[str, object] | None = None, settings: Settings | None = None
+    overrides: Mapping[str, object], defaults: Mapping[str, object] = MappingProxyType({})
 ) -> Consumer[Any, Any]:
-    """Return a consumer; ``overrides`` are options that the command needs."""
+    """Return a consumer; ``overrides`` are options that the command needs.
+
+    ``defaults`` are those that the command has in place of the consumer's.
+    """
     from pyk.clients import Consumer
     from pyk.clients.config import ConsumerConfig
 
-    return Consumer.from_properties(merged(options_for(ConsumerConfig, settings), overrides or {}))
+    return Consumer.from_properties(merged(defaults, options_for(ConsumerConfig), overrides))
 
 
 def options_for(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pyk.command_line.frame.commands import settings_of
+from pyk.command_line.frame.commands import colour_wish, settings_of
 from pyk.command_line.frame.tables import Column, cells, is_numeric
 from pyk.command_line.text import to_line
 
@@ -80,4 +80,5 @@ def _print_table(columns: Sequence[Column], rows: Sequence[Row], title: str) -> 
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, cells(columns, row)))
-    Console(highlight=False).print(table)
+    colours: Any = None if colour_wish() is False else "auto"
+    Console(highlight=False, color_system=colours).print(table)

@@ -53,6 +53,8 @@ def parse_record(line: bytes) -> OutgoingRecord:
         form = json.loads(line)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
     if not isinstance(form, dict):
         raise ValueError('a record must be a JSON object such as {"key": "a", "value": "b"}')
     unknown = form.keys() - {*FIELDS, *WRITTEN_BY_PYK}
@@ -69,7 +71,7 @@ def parse_record(line: bytes) -> OutgoingRecord:
 
 def _data(form: Any) -> bytes | None:
     if form is None or isinstance(form, str):
-        return None if form is None else form.encode()
+        return None if form is None else _encoded(form)
     if isinstance(form, dict) and form.keys() == {BASE64}:
         try:
             return base64.b64decode(form[BASE64], validate=True)
@@ -80,10 +82,18 @@ def _data(form: Any) -> bytes | None:
 
 def _headers(form: Any) -> Iterable[Header]:
     pairs = form.items() if isinstance(form, dict) else form
-    for pair in pairs:
+    for pair in pairs if isinstance(pairs, Iterable) else (pairs,):
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
             raise ValueError("headers must be an object, or a list of pairs of name and value")
+        _encoded(pair[0])
         yield pair[0], _data(pair[1])
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} has half a surrogate pair, which is no character") from None
 
 
 def _number(form: dict[str, Any], name: str) -> int | None:

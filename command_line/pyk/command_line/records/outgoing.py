@@ -52,7 +52,10 @@ def _header(text: bytes) -> Header:
     name, found, value = text.partition(b"=")
     if not found or not name:
         raise ValueError(f"a header must be NAME=VALUE, not {text!r}")
-    return name.decode(errors="replace"), value
+    try:
+        return name.decode(), value
+    except UnicodeDecodeError:
+        raise ValueError(f"the name of a header must be UTF-8, not {name!r}") from None
 
 
 @slotted.frozen(kw_only=True)

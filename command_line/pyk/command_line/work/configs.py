@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyk.clients import (
+    Admin,
     AlterConfig,
     AlterConfigOperation,
     ConfigResource,
@@ -14,9 +15,8 @@ from pyk.clients import (
 from pyk.command_line.frame.connecting import admin
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import print_rows, tell
-from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.frame.tables import Column
-from pyk.command_line.work.topics import described_topics
+from pyk.command_line.work.topics import check_settings, described_topics
 
 SETTINGS = (Column("name", "Setting", style="bold"), Column("value"), Column("source"))
 ALL_BROKERS = "default"
@@ -33,13 +33,9 @@ def show(kind: str, name: str, settings: Sequence[str], *, is_all: bool) -> None
     """Print the settings of a resource that were changed, those that are named, or all."""
     resource = _resource(kind, name)
     with admin() as client:
-        if kind == "topic":
-            described_topics(client, [name])  # which suggests what a misspelt name meant
+        _check_name(client, kind, name)
         entries = client.describe_configs([resource])[resource]
-    for setting in settings:
-        if setting not in entries:
-            advice = did_you_mean(setting, entries) or "--all shows all"
-            raise CommandError(f"{kind} {name!r} has no setting {setting!r}; {advice}")
+    check_settings(kind, name, settings, entries)
     rows = [
         {
             "name": entry.name,
@@ -61,12 +57,26 @@ def change(kind: str, name: str, settings: Mapping[str, str | None], *, dry_run:
         else AlterConfig(setting, value)
         for setting, value in settings.items()
     ]
+    unset = [setting for setting, value in settings.items() if value is None]
     with admin() as client:
-        if kind == "topic":
-            described_topics(client, [name])
+        _check_name(client, kind, name)
+        if unset and kind == "topic":  # brokers ignore the name of a setting that does not exist
+            resource = _resource(kind, name)
+            check_settings(kind, name, unset, client.describe_configs([resource])[resource])
         client.incremental_alter_configs({_resource(kind, name): changes}, validate_only=dry_run)
     done = "would be changed" if dry_run else "changed"
     tell(f"{kind} {name} {done}: {', '.join(settings)}", {"type": kind, "name": name})
+
+
+def _check_name(client: Admin, kind: str, name: str) -> None:
+    """Fail at once for what does not exist; a misspelt topic gets a suggestion."""
+    if kind == "topic":
+        described_topics(client, [name])
+    if kind == "broker" and name.isdecimal():  # the client would wait for it
+        brokers = sorted(node.node_id for node in client.describe_cluster().nodes)
+        if int(name) not in brokers:
+            known = ", ".join(map(str, brokers))
+            raise CommandError(f"there is no broker {name}; the cluster has {known}")
 
 
 def _resource(kind: str, name: str) -> ConfigResource:

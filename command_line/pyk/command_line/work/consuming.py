@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from pyk.clients import (
@@ -55,12 +56,13 @@ def consume_topic(
     parquet: str | None = None,
 ) -> None:
     """Print the records that are wanted."""
-    with printer_for(formatted, parquet, wanted.record_filter) as printer:
-        read_topic(wanted, printer)
+    read_topic(wanted, printer_for(formatted, parquet, wanted.record_filter))
 
 
-def read_topic(wanted: Wanted, printer: Printer) -> None:
-    """Hand the records that are wanted to a printer."""
+def read_topic(
+    wanted: Wanted, printer: Printer, defaults: Mapping[str, object] = MappingProxyType({})
+) -> None:
+    """Hand the records that are wanted to a printer; ``defaults`` are options of the consumer."""
     options: dict[str, Any] = {
         "allow.auto.create.topics": False,
         "auto.offset.reset": "earliest",
@@ -68,14 +70,15 @@ def read_topic(wanted: Wanted, printer: Printer) -> None:
     }
     if wanted.group is not None:
         options["group.id"] = wanted.group
-    with _stopped_by_sigterm(), consumer(options) as client:
+    with _stopped_by_sigterm(), consumer(options, defaults) as client:
         reading = Reading(client, wanted, printer)
         try:
             reading.run()
         except KeyboardInterrupt:
-            reading.commit()
+            reading.finish()
             if not wanted.is_followed:
                 raise
+        reading.finish()
 
 
 class Reading:
@@ -108,11 +111,17 @@ class Reading:
                 return
 
     def commit(self) -> None:
-        """Commit what was printed, where there is a group."""
-        self._printer.flush()
+        """Commit what was printed, where there is a group, once it is where it belongs."""
+        if not self._printer.flush():
+            return
         if self._wanted.group is not None and self._printed:
             self._client.commit(self._printed)
         self._printed = {}
+
+    def finish(self) -> None:
+        """End the output, and commit what it holds."""
+        self._printer.finish()
+        self.commit()
 
     def _room(self) -> int:
         """Return how many records may be printed yet, at most a batch."""
@@ -178,7 +187,8 @@ class Reading:
         """Note where partitions are, and pause those that are read to their end."""
         if records:
             found = {one: at for one, (at, _) in records.next_offsets().items()}
-            self._printed = {one: min(at, self._ends.get(one, at)) for one, at in found.items()}
+            self._printed |= {one: min(at, self._ends.get(one, at)) for one, at in found.items()}
+            self._forget_revoked()
         else:
             health = self._client.health().partitions
             found = {one: at.position for one, at in health.items() if at.position is not None}
@@ -186,6 +196,11 @@ class Reading:
         done = [one for one in found if self._is_read(one)]
         if done:
             self._client.pause(*self._client.assignment().intersection(done))
+
+    def _forget_revoked(self) -> None:
+        """Keep no offset of a partition that another member has, and may have committed since."""
+        mine = self._client.assignment()
+        self._printed = {one: at for one, at in self._printed.items() if one in mine}
 
     def _is_read(self, partition: TopicPartition) -> bool:
         end = self._ends.get(partition)

@@ -14,6 +14,9 @@ from pyk.command_line.work.consuming import Wanted, read_topic
 from pyk.command_line.work.printing import Condition, Records
 from pyk.command_line.work.producing import Sending, check_topic
 
+ISOLATION = {"isolation.level": "read_committed"}
+"""What was aborted in the source must not become a record in the target."""
+
 
 class CopyPrinter:
     """Sends records to a topic, instead of printing them."""
@@ -31,8 +34,12 @@ class CopyPrinter:
                 self._sending.send(self._copied(record))
                 self.count += 1
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         """Wait until all copies are acknowledged; raise if one is not."""
+        self._sending.finish()
+        return True
+
+    def finish(self) -> None:
         self._sending.finish()
 
     def _copied(self, record: Any) -> OutgoingRecord:
@@ -50,6 +57,6 @@ def copy_topic(wanted: Wanted, target: str, to: Settings | None, *, keeps_partit
     with producer(settings=to) as client:
         partitions = check_topic(client, target)
         copier = CopyPrinter(client, target, partitions, keeps_partitions=keeps_partitions)
-        read_topic(wanted, copier)
+        read_topic(wanted, copier, ISOLATION)
     form = {"source": wanted.topic, "target": target, "records": copier.count}
     tell(f"{counted(copier.count, 'record')} copied from {wanted.topic} to {target}", form)

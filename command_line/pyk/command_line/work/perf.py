@@ -66,7 +66,10 @@ class _Counter:
         self.size += sum(len(each.key or b"") + len(each.value or b"") for each in chosen)
         self._advance(len(chosen))
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
+        return True
+
+    def finish(self) -> None:
         """Nothing is kept."""
 
 

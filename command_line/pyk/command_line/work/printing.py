@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import click
 
 from pyk.clients import ConsumerRecords
+from pyk.command_line.frame.commands import colour_wish
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import is_terminal, wants_json
 from pyk.command_line.records.filters import RecordFilter
@@ -33,8 +33,11 @@ class Printer(Protocol):
     def take(self, records: Records, inside: Condition) -> None:
         """Take those records for which ``inside`` holds, and which the filter accepts."""
 
-    def flush(self) -> None:
-        """Bring all to where it belongs."""
+    def flush(self) -> bool:
+        """Bring all to where it belongs; return whether it is there, and so may be committed."""
+
+    def finish(self) -> None:
+        """Take no more records, so that all that were taken are where they belong."""
 
 
 class TextPrinter:
@@ -54,16 +57,23 @@ class TextPrinter:
             self._file.write(b"".join(map(self._to_bytes, chosen)))
             self._file.flush()
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
+        self._file.flush()
+        return True
+
+    def finish(self) -> None:
         self._file.flush()
 
 
 class ParquetPrinter:
-    """Writes records into a Parquet file."""
+    """Writes records into a Parquet file, which can be read once it is finished."""
 
-    def __init__(self, writer: Any, record_filter: RecordFilter) -> None:
+    def __init__(self, open_file: Callable[[], Any], record_filter: RecordFilter) -> None:
         self.count = 0
-        self._writer = writer
+        self._open_file = open_file
+        self._writer: Any = None
+        """None before the first record: a command that fails early leaves an old file alone."""
+        self._is_finished = False
         self._filter = record_filter
 
     def take(self, records: Records, inside: Condition) -> None:
@@ -74,20 +84,27 @@ class ParquetPrinter:
         if accepts is not None:
             table = table.filter([accepts(record) for record in records])
         self.count += table.num_rows
-        self._writer.write_table(table)
+        self._opened().write_table(table)
 
-    def flush(self) -> None:
-        """Leave it to the end of the file."""
+    def flush(self) -> bool:
+        return self._is_finished
+
+    def finish(self) -> None:
+        self._opened().close()
+        self._is_finished = True
+
+    def _opened(self) -> Any:
+        if self._writer is None:
+            self._writer = self._open_file()
+        return self._writer
 
 
-@contextmanager
 def printer_for(
     formatted: Callable[[Any], bytes] | None, parquet: str | None, record_filter: RecordFilter
-) -> Iterator[Printer]:
+) -> Printer:
     """Give the printer that the options ask for."""
     if parquet is None:
-        yield TextPrinter(formatted or _default_format(), record_filter)
-        return
+        return TextPrinter(formatted or _default_format(), record_filter)
     try:
         import pyarrow.parquet as pq
 
@@ -96,8 +113,7 @@ def printer_for(
         raise CommandError(
             "Parquet needs pyarrow; install it with  pip install 'pyk-kafka[arrow]'"
         ) from None
-    with pq.ParquetWriter(parquet, schema_of(COLUMNS)) as writer:
-        yield ParquetPrinter(writer, record_filter)
+    return ParquetPrinter(lambda: pq.ParquetWriter(parquet, schema_of(COLUMNS)), record_filter)
 
 
 def output_is_closed() -> bool:
@@ -122,7 +138,9 @@ def _accepts(record_filter: RecordFilter, inside: Condition) -> Condition:
 def _default_format() -> Callable[[Any], bytes]:
     if wants_json():
         return lambda record: to_line(record_form(record)).encode() + b"\n"
-    return _on_terminal if is_terminal() else _line
+    if not is_terminal():
+        return _line
+    return _without_colour if colour_wish() is False else _on_terminal
 
 
 def _line(record: Any) -> bytes:
@@ -135,6 +153,10 @@ def _on_terminal(record: Any) -> bytes:
     key = "" if record.key is None else f"{click.style(_text(record.key), fg='cyan')}  "
     value = click.style("null", dim=True) if record.value is None else _text(record.value)
     return f"{where}  {key}{value}\n".encode()
+
+
+def _without_colour(record: Any) -> bytes:
+    return click.unstyle(_on_terminal(record).decode()).encode()
 
 
 def _text(data: bytes) -> str:

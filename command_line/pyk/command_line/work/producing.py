@@ -6,37 +6,27 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import attrs
-import click
 
 from pyk.clients import (
     Delivery,
+    KafkaError,
     KafkaTimeoutError,
     Producer,
     UnknownTopicOrPartitionError,
 )
 from pyk.clients.wording import counted
 from pyk.command_line.frame.connecting import producer
-from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import note, print_json, wants_json
 from pyk.command_line.records.json_form import parse_record
 from pyk.command_line.records.outgoing import Additions, LineReader, OutgoingRecord, Pace
+from pyk.command_line.records.sources import STANDARD_INPUT, TABLES, format_of, shown
+from pyk.command_line.work.table_files import read_tables
 from pyk.runtime import slotted
 
-SUFFIXES = {
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
-TABLES = ("parquet", "arrow")
-COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 CHUNK = 1 << 20
 UNKNOWN_TOPIC_SECONDS = 10.0
 
@@ -59,12 +49,13 @@ def produce_files(
             _check_partition(topic, additions.partition, partitions)
         sending = Sending(client, topic, partitions, rate, is_told=wants_json())
         for name in files:
-            kind = source or SUFFIXES.get(Path(name).suffix, "lines")
+            kind = format_of(name, source)
             if kind in TABLES:
-                sending.send_tables(_tables(name, kind), additions)
-                continue
-            for number, data in enumerate(_pieces(name, kind, delimiter), start=1):
-                sending.send(additions.to(_record(data, kind, reader, name, number)))
+                _send_tables(sending, name, kind)
+            else:
+                _send_records(
+                    sending, name, kind, delimiter=delimiter, reader=reader, additions=additions
+                )
         sending.finish()
     if sys.stderr.isatty() and not wants_json():
         note(f"{counted(sending.count, 'record')} sent to {topic}")
@@ -107,9 +98,7 @@ class Sending:
 
     def send(self, record: OutgoingRecord) -> None:
         """Send a record when it is due; raise the error of an earlier one."""
-        if record.partition is not None and record.partition not in self.partitions:
-            self.partitions = self.client.partitions_for(self.topic)
-            _check_partition(self.topic, record.partition, self.partitions)
+        self._check_partition(record.partition)
         self._pace.wait()
         self._pending.append(
             self.client.send(
@@ -125,18 +114,23 @@ class Sending:
         while self._pending and self._pending[0].done():
             self._settle_first()
 
-    def send_tables(self, tables: Iterator[Any], additions: Additions) -> None:
+    def send_tables(self, tables: Iterator[Any]) -> None:
         """Send Arrow tables with the columns of records."""
-        if additions != Additions():
-            raise click.UsageError("--key, --header and --partition do not go with tables")
         for table in tables:
-            names = [name for name in COLUMNS if name in table.schema.names]
-            batch = self.client.send_batch(self.topic, table.select(names))
+            if "partition" in table.schema.names:
+                for partition in table["partition"].unique().to_pylist():
+                    self._check_partition(partition)
+            batch = self.client.send_batch(self.topic, table)
             self.count += len(batch)
             batch.result()
             if self.is_told:
                 for delivery in batch:
                     self._settle(delivery)
+
+    def _check_partition(self, partition: int | None) -> None:
+        if partition is not None and partition not in self.partitions:
+            self.partitions = self.client.partitions_for(self.topic)
+            _check_partition(self.topic, partition, self.partitions)
 
     def finish(self) -> None:
         """Wait until all records are acknowledged; raise if one is not."""
@@ -180,14 +174,38 @@ def check_topic(client: Producer, topic: str) -> set[int]:
         raise
 
 
-def _record(data: bytes, kind: str, reader: LineReader, name: str, number: int) -> OutgoingRecord:
+def _send_tables(sending: Sending, name: str, kind: str) -> None:
     try:
-        if kind == "whole":
-            return OutgoingRecord(value=data)
-        return parse_record(data) if kind == "json" else reader.read(data)
-    except ValueError as error:
-        where = "standard input" if name == "-" else name
-        raise CommandError(f"{where}, record {number}: {error}") from None
+        sending.send_tables(read_tables(name, kind))
+    except KafkaError:
+        raise
+    except (TypeError, ValueError) as error:  # of a column that cannot be sent
+        raise CommandError(f"{shown(name)}: {error}") from None
+
+
+def _send_records(
+    sending: Sending,
+    name: str,
+    kind: str,
+    *,
+    delimiter: bytes,
+    reader: LineReader,
+    additions: Additions,
+) -> None:
+    number = 0
+    try:
+        for number, data in enumerate(_pieces(name, kind, delimiter), start=1):  # noqa: B007
+            sending.send(additions.to(_record(data, kind, reader)))
+    except KafkaError:
+        raise
+    except (TypeError, ValueError) as error:  # of a record that cannot be sent
+        raise CommandError(f"{shown(name)}, record {number}: {error}") from None
+
+
+def _record(data: bytes, kind: str, reader: LineReader) -> OutgoingRecord:
+    if kind == "whole":
+        return OutgoingRecord(value=data)
+    return parse_record(data) if kind == "json" else reader.read(data)
 
 
 def _pieces(name: str, kind: str, delimiter: bytes) -> Iterator[bytes]:
@@ -214,7 +232,7 @@ def _split(file: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
 
 
 def _open(name: str) -> Any:
-    if name != "-":
+    if name != STANDARD_INPUT:
         return open(name, "rb")
     if sys.stdin.isatty():
         note("Type records, one a line; Ctrl-D ends.")
@@ -232,26 +250,3 @@ class _Kept:
 
     def __exit__(self, *_: object) -> None:
         pass
-
-
-def _tables(name: str, kind: str) -> Iterator[Any]:
-    """Yield the tables of a file; they are read piece by piece."""
-    try:
-        import pyarrow as pa
-    except ModuleNotFoundError:
-        raise CommandError(
-            "tables need pyarrow; install it with  pip install 'pyk-kafka[arrow]'"
-        ) from None
-    try:
-        if kind == "parquet":
-            import pyarrow.parquet as pq
-
-            with closing(pq.ParquetFile(name)) as file:
-                for batch in file.iter_batches():
-                    yield pa.Table.from_batches([batch])
-            return
-        with pa.OSFile(name) as source, pa.ipc.open_file(source) as reader:
-            for index in range(reader.num_record_batches):
-                yield pa.Table.from_batches([reader.get_batch(index)])
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise CommandError(f"{name} is not a table in {kind}: {error}", ExitCode.FAILED) from None

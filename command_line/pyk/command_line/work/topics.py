@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from pyk.clients import (
@@ -169,6 +169,8 @@ def alter(
         described_topics(client, [name])  # which suggests what a misspelt name meant
         if changes:
             resource = ConfigResource.topic(name)
+            if unset:  # brokers ignore the name of a setting that does not exist
+                check_settings("topic", name, unset, client.describe_configs([resource])[resource])
             client.incremental_alter_configs({resource: changes}, validate_only=dry_run)
         if partitions is not None:
             client.create_partitions({name: partitions}, validate_only=dry_run)
@@ -203,6 +205,7 @@ def show_records(
     with admin() as client:
         chosen = _chosen(described_topics(client, names).values(), partitions)
         if delete_before is not None:
+            _check_ends(log_ranges(client, chosen), delete_before)
             before = offsets_at(client, chosen, delete_before)
             confirm(f"Delete records of {', '.join(names)} for good?", is_sure=is_sure)
             client.delete_records(before)
@@ -218,6 +221,17 @@ def show_records(
         for one, (start, end) in sorted(ranges.items())
     ]
     print_rows(RECORDS, rows)
+
+
+def _check_ends(ranges: Mapping[TopicPartition, tuple[int, int]], delete_before: Moment) -> None:
+    """Refuse an offset that a log does not have, as brokers do, instead of deleting all of it."""
+    for one, (_, end) in sorted(ranges.items()):
+        if delete_before.offset is not None and delete_before.offset > end:
+            raise CommandError(
+                f"{one.topic}-{one.partition} ends at offset {end}, before "
+                f"{delete_before.offset}; nothing was deleted: choose partitions with -p, "
+                "or delete all with --delete-before latest"
+            )
 
 
 def _chosen(
@@ -248,6 +262,14 @@ def described_topics(client: Admin, names: Iterable[str]) -> dict[str, TopicDesc
         unknown = str(found[0])
     advice = did_you_mean(unknown, client.list_topics(internal=True))
     raise CommandError(f"topic {unknown!r} does not exist; {advice or 'see pyk topic list'}")
+
+
+def check_settings(kind: str, name: str, settings: Iterable[str], known: Collection[str]) -> None:
+    """Raise for a setting that does not exist, and suggest the nearest."""
+    for setting in settings:
+        if setting not in known:
+            advice = did_you_mean(setting, known) or "pyk config show --all lists all"
+            raise CommandError(f"{kind} {name!r} has no setting {setting!r}; {advice}")
 
 
 def named_partitions(client: Admin, topics: Sequence[str]) -> list[TopicPartition]:

@@ -49,7 +49,10 @@ def show_list(states: Sequence[str], seconds: float | None) -> None:
     """Print the transactional ids of all coordinators."""
     duration_ms = None if seconds is None else int(seconds * 1000)
     with admin() as client:
-        found = client.list_transactions(states=states, duration_ms=duration_ms)
+        try:
+            found = client.list_transactions(states=states, duration_ms=duration_ms)
+        except ValueError as error:  # of a state that does not exist
+            raise CommandError(str(error), ExitCode.USAGE) from None
     rows = [
         {
             "transactionalId": one.transactional_id,
