@@ -24,7 +24,7 @@ def checked_topics(names: Iterable[str]) -> frozenset[str]:
     An invalid name must not get into a request for metadata: the response would be an error for all
     topics that are asked for together.
     """
-    checked = frozenset(names)
+    checked = tuple(names)
     for name in checked:
         if not isinstance(name, str):
             raise TypeError(f"topic must be a str, not {type(name).__name__}")
@@ -34,4 +34,4 @@ def checked_topics(names: Iterable[str]) -> frozenset[str]:
                 f"{shown!r} is not a valid topic name: it has 1 to 249 letters, digits, '.', '_' "
                 "and '-', and cannot be '.' or '..'"
             )
-    return checked
+    return frozenset(checked)

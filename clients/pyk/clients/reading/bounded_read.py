@@ -10,8 +10,10 @@ import pyarrow as pa
 from pyk.clients.consumer.records.arrow import schema_of
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import (
+    ClosedError,
     KafkaTimeoutError,
     OffsetOutOfRangeError,
+    StateError,
     TopicRecreatedError,
     UnknownTopicOrPartitionError,
 )
@@ -44,6 +46,8 @@ class BoundedRead:
         self._fetched_columns = list(dict.fromkeys([*self._columns, *needed]))
         self._size = BatchSize()
         self._has_returned = False
+        self.is_complete = False
+        """Whether all records of the range were returned."""
 
     def begin(self) -> Generator[Step, Any, None]:
         """Resolve the limits and assign the partitions that have something to read."""
@@ -76,6 +80,7 @@ class BoundedRead:
         timeout = 0.0
         while (table := self._order.take()) is None:
             if not self._ranges:
+                self.is_complete = self._has_returned
                 return None if self._has_returned else self._returned(self.schema.empty_table())
             yield from self._read_wanted()
             has_moved = self._ranges.advance((yield from self._poll(timeout)))
@@ -83,6 +88,22 @@ class BoundedRead:
                 self._order.finish(partition)
             timeout = 0.0 if has_moved else POLL_TIMEOUT
         return self._returned(table.select(self._columns))
+
+    def check_end(self) -> None:
+        """Raise unless the read has ended because all records were returned."""
+        if not self.is_complete:
+            raise ClosedError(
+                "the read was closed, or an error ended it, before all records were returned: make "
+                "another one"
+            )
+
+    def check_stream(self) -> None:
+        """Raise if there is nothing left for a stream, which would look like an empty range."""
+        if self.is_complete:
+            raise StateError(
+                "the read has returned all of its records, and returns them once: make another "
+                "one, or keep the table"
+            )
 
     def _returned(self, table: pa.Table) -> pa.Table:
         self._has_returned = True

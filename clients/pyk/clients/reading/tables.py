@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Generator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from pyk.clients.config import ConsumerOptions
 from pyk.clients.consumer import AsyncConsumer, Consumer
 from pyk.clients.engine.steps import run, run_awaited
 from pyk.clients.engine.topic_names import checked_topics
-from pyk.clients.errors import ConfigurationError
+from pyk.clients.errors import ConcurrentUseError, ConfigurationError
 from pyk.clients.reading.limits import ReadLimit, ReadLimits
 
 if TYPE_CHECKING:
@@ -83,18 +83,36 @@ class TopicTables:
     """Arrow tables of a bounded range: an iterator of ``pyarrow.Table``, and an Arrow stream.
 
     There is at least one table, which is empty if the range is. Once the iteration has ended, was
-    given up, or raised, the connections are closed; so they are after a ``with`` block.
+    given up, or raised, the connections are closed; so they are after a ``with`` block. A read that
+    was closed, or has raised, raises :class:`ClosedError` when it is asked for more.
     """
 
     def __init__(self, consumer: Consumer[Any, Any], bounded_read: BoundedRead) -> None:
         self.schema: pyarrow.Schema = bounded_read.schema
+        self._read = bounded_read
         self._tables = _tables(consumer, bounded_read)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> pyarrow.Table:
-        return next(self._tables)
+        if inspect.getgeneratorstate(self._tables) == inspect.GEN_RUNNING:
+            raise ConcurrentUseError("another thread is using this read: give each its own")
+        try:
+            return next(self._tables)
+        except StopIteration:
+            self._read.check_end()
+            raise
+
+    if not TYPE_CHECKING:
+
+        def __aiter__(self) -> NoReturn:
+            raise _is_blocking("for")
+
+        def __aenter__(self) -> NoReturn:
+            raise _is_blocking("with")
+
+        __aexit__ = __aenter__
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rest of the records as an Arrow stream, for pandas, polars, DuckDB and others.
@@ -103,7 +121,10 @@ class TopicTables:
         """
         import pyarrow as pa
 
-        batches = (batch for table in self._tables for batch in table.to_batches())
+        self._read.check_stream()
+        if inspect.getgeneratorstate(self._tables) == inspect.GEN_CLOSED:
+            self._read.check_end()
+        batches = (batch for table in self for batch in table.to_batches())
         reader = pa.RecordBatchReader.from_batches(self.schema, batches)
         return reader.__arrow_c_stream__(requested_schema)
 
@@ -128,13 +149,34 @@ class AsyncTopicTables:
 
     def __init__(self, consumer: AsyncConsumer[Any, Any], bounded_read: BoundedRead) -> None:
         self.schema: pyarrow.Schema = bounded_read.schema
+        self._read = bounded_read
         self._tables = _awaited_tables(consumer, bounded_read)
+        self._is_in_use = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> pyarrow.Table:
-        return await anext(self._tables)
+        if self._is_in_use:
+            raise ConcurrentUseError("another task is using this read: give each its own")
+        self._is_in_use = True
+        try:
+            return await anext(self._tables)
+        except StopAsyncIteration:
+            self._read.check_end()
+            raise
+        finally:
+            self._is_in_use = False
+
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> NoReturn:
+            raise _is_awaited("for")
+
+        def __enter__(self) -> NoReturn:
+            raise _is_awaited("with")
+
+        __exit__ = __enter__
 
     async def close(self) -> None:
         """End the read and close its connections."""
@@ -150,6 +192,16 @@ class AsyncTopicTables:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def _is_blocking(statement: str) -> TypeError:
+    return TypeError(f"read() is blocking: write '{statement}' without async, or use aread()")
+
+
+def _is_awaited(statement: str) -> TypeError:
+    return TypeError(
+        f"aread() is for asyncio: write 'async {statement}' in a coroutine, or use read()"
+    )
 
 
 def _tables(consumer: Consumer[Any, Any], bounded_read: BoundedRead) -> Generator[pyarrow.Table]:
