@@ -273,9 +273,9 @@ class LedSharePartition:
         assert self.state is not None
         self._looks_at = NEVER
         changes = self.state.expire(now, self.limits)
-        deadline = self.state.next_expiry()
+        deadline = self.state.next_expiry(now)
         if deadline is not None:
-            self._expire_at(max(deadline, now + 0.001))
+            self._expire_at(deadline)
         if changes:
             log.debug("Locks of share partition %s are over: %s", self.key, changes)
             self._write(changes).when_done(self._expired)

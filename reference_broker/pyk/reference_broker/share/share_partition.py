@@ -204,9 +204,12 @@ class SharePartition:
         self.may_have_available |= bool(changes)
         return changes
 
-    def next_expiry(self) -> float | None:
-        """Return when the next lock is over, None if nothing is locked."""
-        return min(self.batches.locks(), default=None)
+    def next_expiry(self, now: float) -> float | None:
+        """Return when the next lock is over, None if there is none.
+
+        What is pending and over already is freed by :meth:`settle`.
+        """
+        return min((lock for lock in self.batches.locks() if lock > now), default=None)
 
     def settle(
         self, changes: Iterable[StateBatch], *, is_stored: bool, now: float, limits: Limits

@@ -184,7 +184,7 @@ def test_a_record_is_free_when_its_lock_is_over() -> None:
     partition = stored()
     take(partition, (0, 9))
 
-    assert partition.next_expiry() == LOCK
+    assert partition.next_expiry(0.0) == LOCK
     assert partition.expire(LOCK - 1, Limits()) == []
     assert partition.expire(LOCK, Limits()) == [StateBatch(0, 9, 1, AVAILABLE)]
     assert take(partition, (0, 9), member="b") == [(0, 9, 2)]
@@ -197,7 +197,7 @@ def test_a_renewed_lock_ends_later() -> None:
     assert say(partition, 0, 4, RENEW, now=20.0) == []
 
     assert partition.expire(LOCK, Limits()) == [StateBatch(5, 9, 1, AVAILABLE)]
-    assert partition.next_expiry() == 20.0 + LOCK
+    assert partition.next_expiry(0.0) == 20.0 + LOCK
 
 
 def test_a_group_may_forbid_to_renew() -> None:
