@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         MemberDescription,
         PartitionLag,
     )
-    from pyk.clients.admin.offset_resets import OffsetReset
+    from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
     from pyk.clients.admin.quorums import ElectionType, QuorumInfo, QuorumReplica
     from pyk.clients.admin.quotas import (
         ClientQuotaAlteration,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from pyk.clients.admin.scram_users import (
         ScramCredentialInfo,
+        UserScramCredentialAlteration,
         UserScramCredentialDeletion,
         UserScramCredentialsDescription,
         UserScramCredentialUpsertion,
@@ -149,6 +150,7 @@ __all__ = [
     "RaftVoterEndpoint",
     "ReplicaInfo",
     "ReplicaLogDir",
+    "ResetTo",
     "ResourcePattern",
     "ResourcePatternFilter",
     "ResourceType",
@@ -171,6 +173,7 @@ __all__ = [
     "TransactionState",
     "Until",
     "UpgradeType",
+    "UserScramCredentialAlteration",
     "UserScramCredentialDeletion",
     "UserScramCredentialUpsertion",
     "UserScramCredentialsDescription",
@@ -230,6 +233,7 @@ _HOMES = {
     "RaftVoterEndpoint": "raft_voters",
     "ReplicaInfo": "replica_places",
     "ReplicaLogDir": "replica_places",
+    "ResetTo": "offset_resets",
     "ResourcePattern": "acls",
     "ResourcePatternFilter": "acls",
     "ResourceType": "pyk.protocol.acls",
@@ -252,6 +256,7 @@ _HOMES = {
     "TransactionState": "transactions",
     "Until": "conditions",
     "UpgradeType": "features",
+    "UserScramCredentialAlteration": "scram_users",
     "UserScramCredentialDeletion": "scram_users",
     "UserScramCredentialUpsertion": "scram_users",
     "UserScramCredentialsDescription": "scram_users",

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.acls import AclBinding, AclBindingFilter
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
-    from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
-    from pyk.clients.admin.scram_users import (
-        UserScramCredentialAlteration,
-        UserScramCredentialsDescription,
-    )
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.runtime.secret import Secret
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.runtime.secret import Secret
 
 
 class AsyncAccessAdmin:
@@ -24,7 +16,7 @@ class AsyncAccessAdmin:
     _core: AdminCore
 
     async def create_acls(
-        self, bindings: Iterable[AclBinding], *, timeout: float | None = None
+        self, bindings: Iterable[admin.AclBinding], *, timeout: float | None = None
     ) -> None:
         """Add ACLs; those that exist already stay.
 
@@ -34,8 +26,8 @@ class AsyncAccessAdmin:
         await self._core.acls.create_acls(bindings, timeout=timeout)
 
     async def describe_acls(
-        self, acl_filter: AclBindingFilter | None = None, *, timeout: float | None = None
-    ) -> list[AclBinding]:
+        self, acl_filter: admin.AclBindingFilter | None = None, *, timeout: float | None = None
+    ) -> list[admin.AclBinding]:
         """Return the ACLs that a filter selects, by default all, sorted.
 
         Raises :class:`SecurityDisabledError` if the brokers have no authorizer, and
@@ -44,8 +36,11 @@ class AsyncAccessAdmin:
         return await self._core.acls.describe_acls(acl_filter, timeout=timeout)
 
     async def delete_acls(
-        self, filters: Iterable[AclBindingFilter | AclBinding], *, timeout: float | None = None
-    ) -> dict[AclBindingFilter, list[AclBinding]]:
+        self,
+        filters: Iterable[admin.AclBindingFilter | admin.AclBinding],
+        *,
+        timeout: float | None = None,
+    ) -> dict[admin.AclBindingFilter, list[admin.AclBinding]]:
         """Delete the ACLs that filters select; return what each filter deleted.
 
         An :class:`AclBinding` selects only itself. The default filter selects all ACLs.
@@ -54,7 +49,7 @@ class AsyncAccessAdmin:
 
     async def describe_user_scram_credentials(
         self, users: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> dict[str, UserScramCredentialsDescription]:
+    ) -> dict[str, admin.UserScramCredentialsDescription]:
         """Return who can log in by SCRAM, by name: these users, or all (KIP-554).
 
         Raises :class:`ResourceNotFoundError` for a user without any credential.
@@ -63,7 +58,7 @@ class AsyncAccessAdmin:
 
     async def alter_user_scram_credentials(
         self,
-        alterations: Iterable[UserScramCredentialAlteration],
+        alterations: Iterable[admin.UserScramCredentialAlteration],
         *,
         timeout: float | None = None,
     ) -> None:
@@ -78,11 +73,11 @@ class AsyncAccessAdmin:
     async def create_delegation_token(
         self,
         *,
-        owner: KafkaPrincipal | str | None = None,
-        renewers: Iterable[KafkaPrincipal | str] = (),
+        owner: admin.KafkaPrincipal | str | None = None,
+        renewers: Iterable[admin.KafkaPrincipal | str] = (),
         max_lifetime_ms: int | None = None,
         timeout: float | None = None,
-    ) -> DelegationToken:
+    ) -> admin.DelegationToken:
         """Return a new token, which others can log in with as its owner (KIP-48).
 
         The owner is the caller, or another one such as ``"User:alice"`` (brokers since 3.3), which
@@ -97,7 +92,7 @@ class AsyncAccessAdmin:
 
     async def renew_delegation_token(
         self,
-        token: DelegationToken | Secret | str | bytes,
+        token: admin.DelegationToken | Secret | str | bytes,
         *,
         renew_period_ms: int | None = None,
         timeout: float | None = None,
@@ -113,7 +108,7 @@ class AsyncAccessAdmin:
 
     async def expire_delegation_token(
         self,
-        token: DelegationToken | Secret | str | bytes,
+        token: admin.DelegationToken | Secret | str | bytes,
         *,
         expiry_period_ms: int | None = None,
         timeout: float | None = None,
@@ -128,22 +123,22 @@ class AsyncAccessAdmin:
 
     async def describe_delegation_token(
         self,
-        owners: Iterable[KafkaPrincipal | str] | None = None,
+        owners: Iterable[admin.KafkaPrincipal | str] | None = None,
         *,
         timeout: float | None = None,
-    ) -> list[DelegationToken]:
+    ) -> list[admin.DelegationToken]:
         """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
         return await self._core.tokens.describe_delegation_token(owners, timeout=timeout)
 
     async def describe_client_quotas(
-        self, quota_filter: ClientQuotaFilter | None = None, *, timeout: float | None = None
-    ) -> dict[ClientQuotaEntity, dict[str, float]]:
+        self, quota_filter: admin.ClientQuotaFilter | None = None, *, timeout: float | None = None
+    ) -> dict[admin.ClientQuotaEntity, dict[str, float]]:
         """Return the limits of entities that match, by name; without a filter of all (KIP-546)."""
         return await self._core.quotas.describe_client_quotas(quota_filter, timeout=timeout)
 
     async def alter_client_quotas(
         self,
-        alterations: Iterable[ClientQuotaAlteration],
+        alterations: Iterable[admin.ClientQuotaAlteration],
         *,
         validate_only: bool = False,
         timeout: float | None = None,
@@ -164,7 +159,9 @@ class AccessAdmin:
     _core: AdminCore
     _thread: LoopThread
 
-    def create_acls(self, bindings: Iterable[AclBinding], *, timeout: float | None = None) -> None:
+    def create_acls(
+        self, bindings: Iterable[admin.AclBinding], *, timeout: float | None = None
+    ) -> None:
         """Add ACLs; those that exist already stay.
 
         Raises :class:`SecurityDisabledError` if the brokers have no authorizer, and
@@ -173,8 +170,8 @@ class AccessAdmin:
         self._thread.call(self._core.acls.create_acls(bindings, timeout=timeout))
 
     def describe_acls(
-        self, acl_filter: AclBindingFilter | None = None, *, timeout: float | None = None
-    ) -> list[AclBinding]:
+        self, acl_filter: admin.AclBindingFilter | None = None, *, timeout: float | None = None
+    ) -> list[admin.AclBinding]:
         """Return the ACLs that a filter selects, by default all, sorted.
 
         Raises :class:`SecurityDisabledError` if the brokers have no authorizer, and
@@ -183,8 +180,11 @@ class AccessAdmin:
         return self._thread.call(self._core.acls.describe_acls(acl_filter, timeout=timeout))
 
     def delete_acls(
-        self, filters: Iterable[AclBindingFilter | AclBinding], *, timeout: float | None = None
-    ) -> dict[AclBindingFilter, list[AclBinding]]:
+        self,
+        filters: Iterable[admin.AclBindingFilter | admin.AclBinding],
+        *,
+        timeout: float | None = None,
+    ) -> dict[admin.AclBindingFilter, list[admin.AclBinding]]:
         """Delete the ACLs that filters select; return what each filter deleted.
 
         An :class:`AclBinding` selects only itself. The default filter selects all ACLs.
@@ -193,7 +193,7 @@ class AccessAdmin:
 
     def describe_user_scram_credentials(
         self, users: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> dict[str, UserScramCredentialsDescription]:
+    ) -> dict[str, admin.UserScramCredentialsDescription]:
         """Return who can log in by SCRAM, by name: these users, or all (KIP-554).
 
         Raises :class:`ResourceNotFoundError` for a user without any credential.
@@ -204,7 +204,7 @@ class AccessAdmin:
 
     def alter_user_scram_credentials(
         self,
-        alterations: Iterable[UserScramCredentialAlteration],
+        alterations: Iterable[admin.UserScramCredentialAlteration],
         *,
         timeout: float | None = None,
     ) -> None:
@@ -221,11 +221,11 @@ class AccessAdmin:
     def create_delegation_token(
         self,
         *,
-        owner: KafkaPrincipal | str | None = None,
-        renewers: Iterable[KafkaPrincipal | str] = (),
+        owner: admin.KafkaPrincipal | str | None = None,
+        renewers: Iterable[admin.KafkaPrincipal | str] = (),
         max_lifetime_ms: int | None = None,
         timeout: float | None = None,
-    ) -> DelegationToken:
+    ) -> admin.DelegationToken:
         """Return a new token, which others can log in with as its owner (KIP-48).
 
         The owner is the caller, or another one such as ``"User:alice"`` (brokers since 3.3), which
@@ -242,7 +242,7 @@ class AccessAdmin:
 
     def renew_delegation_token(
         self,
-        token: DelegationToken | Secret | str | bytes,
+        token: admin.DelegationToken | Secret | str | bytes,
         *,
         renew_period_ms: int | None = None,
         timeout: float | None = None,
@@ -260,7 +260,7 @@ class AccessAdmin:
 
     def expire_delegation_token(
         self,
-        token: DelegationToken | Secret | str | bytes,
+        token: admin.DelegationToken | Secret | str | bytes,
         *,
         expiry_period_ms: int | None = None,
         timeout: float | None = None,
@@ -277,18 +277,18 @@ class AccessAdmin:
 
     def describe_delegation_token(
         self,
-        owners: Iterable[KafkaPrincipal | str] | None = None,
+        owners: Iterable[admin.KafkaPrincipal | str] | None = None,
         *,
         timeout: float | None = None,
-    ) -> list[DelegationToken]:
+    ) -> list[admin.DelegationToken]:
         """Return the tokens of these owners, or of all, that the caller may see, oldest first."""
         return self._thread.call(
             self._core.tokens.describe_delegation_token(owners, timeout=timeout)
         )
 
     def describe_client_quotas(
-        self, quota_filter: ClientQuotaFilter | None = None, *, timeout: float | None = None
-    ) -> dict[ClientQuotaEntity, dict[str, float]]:
+        self, quota_filter: admin.ClientQuotaFilter | None = None, *, timeout: float | None = None
+    ) -> dict[admin.ClientQuotaEntity, dict[str, float]]:
         """Return the limits of entities that match, by name; without a filter of all (KIP-546)."""
         return self._thread.call(
             self._core.quotas.describe_client_quotas(quota_filter, timeout=timeout)
@@ -296,7 +296,7 @@ class AccessAdmin:
 
     def alter_client_quotas(
         self,
-        alterations: Iterable[ClientQuotaAlteration],
+        alterations: Iterable[admin.ClientQuotaAlteration],
         *,
         validate_only: bool = False,
         timeout: float | None = None,

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from pyk.clients import admin
 from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
-
-if TYPE_CHECKING:
-    from pyk.clients.admin.cluster import ClusterDescription
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate
-    from pyk.clients.admin.quorums import QuorumInfo
-    from pyk.clients.admin.raft_voters import RaftVoterEndpoint
-    from pyk.clients.engine.thread import LoopThread
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
 
 
 class AsyncClusterAdmin:
@@ -28,7 +22,7 @@ class AsyncClusterAdmin:
         fenced_brokers: bool = False,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> ClusterDescription:
+    ) -> admin.ClusterDescription:
         """Return the cluster's id, controller and brokers, as one broker sees them now.
 
         ``fenced_brokers`` also returns those that are registered but do not serve (brokers since
@@ -40,7 +34,7 @@ class AsyncClusterAdmin:
             timeout=timeout,
         )
 
-    async def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumInfo:
+    async def describe_metadata_quorum(self, *, timeout: float | None = None) -> admin.QuorumInfo:
         """Return the quorum of the metadata log, and how far each of its nodes is (KIP-595)."""
         return await self._core.cluster.describe_metadata_quorum(timeout=timeout)
 
@@ -48,7 +42,7 @@ class AsyncClusterAdmin:
         self,
         voter_id: int,
         directory_id: UUID,
-        endpoints: Iterable[RaftVoterEndpoint],
+        endpoints: Iterable[admin.RaftVoterEndpoint],
         *,
         cluster_id: str | None = None,
         timeout: float | None = None,
@@ -88,13 +82,13 @@ class AsyncClusterAdmin:
 
     async def describe_features(
         self, *, broker_id: int | None = None, timeout: float | None = None
-    ) -> FeatureMetadata:
+    ) -> admin.FeatureMetadata:
         """Return the features that a broker supports, and the levels of the cluster (KIP-584)."""
         return await self._core.cluster.describe_features(broker_id=broker_id, timeout=timeout)
 
     async def update_features(
         self,
-        updates: Iterable[FeatureUpdate],
+        updates: Iterable[admin.FeatureUpdate],
         *,
         validate_only: bool = False,
         timeout: float | None = None,
@@ -134,7 +128,7 @@ class ClusterAdmin:
         fenced_brokers: bool = False,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> ClusterDescription:
+    ) -> admin.ClusterDescription:
         """Return the cluster's id, controller and brokers, as one broker sees them now.
 
         ``fenced_brokers`` also returns those that are registered but do not serve (brokers since
@@ -148,7 +142,7 @@ class ClusterAdmin:
             )
         )
 
-    def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumInfo:
+    def describe_metadata_quorum(self, *, timeout: float | None = None) -> admin.QuorumInfo:
         """Return the quorum of the metadata log, and how far each of its nodes is (KIP-595)."""
         return self._thread.call(self._core.cluster.describe_metadata_quorum(timeout=timeout))
 
@@ -156,7 +150,7 @@ class ClusterAdmin:
         self,
         voter_id: int,
         directory_id: UUID,
-        endpoints: Iterable[RaftVoterEndpoint],
+        endpoints: Iterable[admin.RaftVoterEndpoint],
         *,
         cluster_id: str | None = None,
         timeout: float | None = None,
@@ -200,7 +194,7 @@ class ClusterAdmin:
 
     def describe_features(
         self, *, broker_id: int | None = None, timeout: float | None = None
-    ) -> FeatureMetadata:
+    ) -> admin.FeatureMetadata:
         """Return the features that a broker supports, and the levels of the cluster (KIP-584)."""
         return self._thread.call(
             self._core.cluster.describe_features(broker_id=broker_id, timeout=timeout)
@@ -208,7 +202,7 @@ class ClusterAdmin:
 
     def update_features(
         self,
-        updates: Iterable[FeatureUpdate],
+        updates: Iterable[admin.FeatureUpdate],
         *,
         validate_only: bool = False,
         timeout: float | None = None,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import random as randomness
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Self, Unpack
 
 from pyk.clients.admin.core import AdminCore
 from pyk.clients.config import AdminConfig, AdminOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
-
-if TYPE_CHECKING:
-    from pyk.runtime.clock import Clock
-    from pyk.runtime.network import Network
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
 
 
 @with_options_of(AdminConfig, AdminOptions)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.groups import (
-        ClassicGroupDescription,
-        ConsumerGroupDescription,
-        GroupListing,
-    )
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class AsyncGroupAdmin:
@@ -28,7 +23,7 @@ class AsyncGroupAdmin:
         types: Iterable[str] = (),
         protocol_types: Iterable[str] = (),
         timeout: float | None = None,
-    ) -> list[GroupListing]:
+    ) -> list[admin.GroupListing]:
         """Return the groups of all brokers, in these states and of these types if any are given."""
         return await self._core.groups.list_groups(
             states=states, types=types, protocol_types=protocol_types, timeout=timeout
@@ -40,7 +35,7 @@ class AsyncGroupAdmin:
         states: Iterable[str] = (),
         types: Iterable[str] = (),
         timeout: float | None = None,
-    ) -> list[GroupListing]:
+    ) -> list[admin.GroupListing]:
         """Return the groups of consumers, of the types ``classic`` and ``consumer`` or one of them.
 
         A group that only has committed offsets counts as one.
@@ -55,7 +50,7 @@ class AsyncGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ConsumerGroupDescription]:
+    ) -> dict[str, admin.ConsumerGroupDescription]:
         """Return groups of both types, ``classic`` and ``consumer``, with their members, by id."""
         return await self._core.groups.describe_consumer_groups(
             group_ids, authorized_operations=authorized_operations, timeout=timeout
@@ -67,7 +62,7 @@ class AsyncGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ClassicGroupDescription]:
+    ) -> dict[str, admin.ClassicGroupDescription]:
         """Return groups of the type ``classic``, of consumers or others, with their members, by id.
 
         Raises :class:`GroupIdNotFoundError` for a group of another type.
@@ -178,7 +173,7 @@ class GroupAdmin:
         types: Iterable[str] = (),
         protocol_types: Iterable[str] = (),
         timeout: float | None = None,
-    ) -> list[GroupListing]:
+    ) -> list[admin.GroupListing]:
         """Return the groups of all brokers, in these states and of these types if any are given."""
         return self._thread.call(
             self._core.groups.list_groups(
@@ -192,7 +187,7 @@ class GroupAdmin:
         states: Iterable[str] = (),
         types: Iterable[str] = (),
         timeout: float | None = None,
-    ) -> list[GroupListing]:
+    ) -> list[admin.GroupListing]:
         """Return the groups of consumers, of the types ``classic`` and ``consumer`` or one of them.
 
         A group that only has committed offsets counts as one.
@@ -207,7 +202,7 @@ class GroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ConsumerGroupDescription]:
+    ) -> dict[str, admin.ConsumerGroupDescription]:
         """Return groups of both types, ``classic`` and ``consumer``, with their members, by id."""
         return self._thread.call(
             self._core.groups.describe_consumer_groups(
@@ -221,7 +216,7 @@ class GroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ClassicGroupDescription]:
+    ) -> dict[str, admin.ClassicGroupDescription]:
         """Return groups of the type ``classic``, of consumers or others, with their members, by id.
 
         Raises :class:`GroupIdNotFoundError` for a group of another type.

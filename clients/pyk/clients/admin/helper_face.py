@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
+from pyk.clients import admin
 from pyk.clients.admin.arguments import checked_names, checked_pause
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import TopicPartition
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.conditions import Condition, Seen
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.group_changes import GroupChange
-    from pyk.clients.admin.groups import GroupListing, PartitionLag
-    from pyk.clients.admin.offset_resets import OffsetReset, ResetTo
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import TopicPartition
+Seen = TypeVar("Seen")
 
 
 class AsyncHelperAdmin:
@@ -28,7 +25,7 @@ class AsyncHelperAdmin:
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, PartitionLag]:
+    ) -> dict[TopicPartition, admin.PartitionLag]:
         """Return the lag of a group, in these partitions or in all that it committed."""
         return await self._core.group_offsets.lag(group_id, partitions, timeout=timeout)
 
@@ -36,11 +33,11 @@ class AsyncHelperAdmin:
         self,
         group_id: str,
         *,
-        to: ResetTo,
+        to: admin.ResetTo,
         partitions: Iterable[TopicPartition] | None = None,
         dry_run: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, OffsetReset]:
+    ) -> dict[TopicPartition, admin.OffsetReset]:
         """Commit other offsets for a group without members; return those before and after.
 
         ``to`` is "earliest", "latest", a datetime with a time zone, a timedelta back from now, or
@@ -62,7 +59,7 @@ class AsyncHelperAdmin:
         return await self._core.helpers.copy_topic_config(source, target, timeout=timeout)
 
     async def wait_until(
-        self, condition: Condition[Seen], *, every: float = 0.25, timeout: float | None = None
+        self, condition: admin.Condition[Seen], *, every: float = 0.25, timeout: float | None = None
     ) -> Seen:
         """Wait until a condition holds, such as ``Until.topic_has_leaders("orders")``.
 
@@ -79,14 +76,14 @@ class AsyncHelperAdmin:
         types: Iterable[str] = (),
         every: float = 1.0,
         timeout: float | None = None,
-    ) -> AsyncIterator[GroupChange]:
+    ) -> AsyncIterator[admin.GroupChange]:
         """Yield what changes among the groups: first each that there is, as added.
 
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
         seconds = checked_pause(every)
-        known: dict[str, GroupListing] = {}
+        known: dict[str, admin.GroupListing] = {}
         wanted = checked_names(types, "a type")
         while True:
             known, changes = await self._core.watch.changes(known, wanted, timeout)
@@ -107,7 +104,7 @@ class HelperAdmin:
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, PartitionLag]:
+    ) -> dict[TopicPartition, admin.PartitionLag]:
         """Return the lag of a group, in these partitions or in all that it committed."""
         return self._thread.call(
             self._core.group_offsets.lag(group_id, partitions, timeout=timeout)
@@ -117,11 +114,11 @@ class HelperAdmin:
         self,
         group_id: str,
         *,
-        to: ResetTo,
+        to: admin.ResetTo,
         partitions: Iterable[TopicPartition] | None = None,
         dry_run: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, OffsetReset]:
+    ) -> dict[TopicPartition, admin.OffsetReset]:
         """Commit other offsets for a group without members; return those before and after.
 
         ``to`` is "earliest", "latest", a datetime with a time zone, a timedelta back from now, or
@@ -147,7 +144,7 @@ class HelperAdmin:
         )
 
     def wait_until(
-        self, condition: Condition[Seen], *, every: float = 0.25, timeout: float | None = None
+        self, condition: admin.Condition[Seen], *, every: float = 0.25, timeout: float | None = None
     ) -> Seen:
         """Wait until a condition holds, such as ``Until.topic_has_leaders("orders")``.
 
@@ -166,14 +163,14 @@ class HelperAdmin:
         types: Iterable[str] = (),
         every: float = 1.0,
         timeout: float | None = None,
-    ) -> Iterator[GroupChange]:
+    ) -> Iterator[admin.GroupChange]:
         """Yield what changes among the groups: first each that there is, as added.
 
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
         seconds = checked_pause(every)
-        known: dict[str, GroupListing] = {}
+        known: dict[str, admin.GroupListing] = {}
         wanted = checked_names(types, "a type")
         while True:
             known, changes = self._thread.call(self._core.watch.changes(known, wanted, timeout))

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.quorums import ElectionType
-    from pyk.clients.admin.replica_places import (
-        LogDirDescription,
-        PartitionReassignment,
-        ReplicaLogDir,
-        TopicPartitionReplica,
-    )
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncReplicaAdmin:
@@ -25,18 +17,18 @@ class AsyncReplicaAdmin:
 
     async def describe_log_dirs(
         self, broker_ids: Iterable[int], *, timeout: float | None = None
-    ) -> dict[int, dict[str, LogDirDescription]]:
+    ) -> dict[int, dict[str, admin.LogDirDescription]]:
         """Return the log directories of brokers with what is in them, by broker and path."""
         return await self._core.replicas.describe_log_dirs(broker_ids, timeout=timeout)
 
     async def describe_replica_log_dirs(
-        self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None = None
-    ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
+        self, replicas: Iterable[admin.TopicPartitionReplica], *, timeout: float | None = None
+    ) -> dict[admin.TopicPartitionReplica, admin.ReplicaLogDir]:
         """Return in which log directory replicas are, and to which one they are on their way."""
         return await self._core.replicas.describe_replica_log_dirs(replicas, timeout=timeout)
 
     async def alter_replica_log_dirs(
-        self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
+        self, paths: Mapping[admin.TopicPartitionReplica, str], *, timeout: float | None = None
     ) -> None:
         """Move replicas to other log directories of their brokers; the moves go on after the call.
 
@@ -46,7 +38,7 @@ class AsyncReplicaAdmin:
 
     async def elect_leaders(
         self,
-        election_type: ElectionType,
+        election_type: admin.ElectionType,
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
@@ -78,7 +70,7 @@ class AsyncReplicaAdmin:
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> dict[TopicPartition, PartitionReassignment]:
+    ) -> dict[TopicPartition, admin.PartitionReassignment]:
         """Return which of these partitions, by default of all, are moving."""
         return await self._core.replicas.list_partition_reassignments(partitions, timeout=timeout)
 
@@ -91,20 +83,20 @@ class ReplicaAdmin:
 
     def describe_log_dirs(
         self, broker_ids: Iterable[int], *, timeout: float | None = None
-    ) -> dict[int, dict[str, LogDirDescription]]:
+    ) -> dict[int, dict[str, admin.LogDirDescription]]:
         """Return the log directories of brokers with what is in them, by broker and path."""
         return self._thread.call(self._core.replicas.describe_log_dirs(broker_ids, timeout=timeout))
 
     def describe_replica_log_dirs(
-        self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None = None
-    ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
+        self, replicas: Iterable[admin.TopicPartitionReplica], *, timeout: float | None = None
+    ) -> dict[admin.TopicPartitionReplica, admin.ReplicaLogDir]:
         """Return in which log directory replicas are, and to which one they are on their way."""
         return self._thread.call(
             self._core.replicas.describe_replica_log_dirs(replicas, timeout=timeout)
         )
 
     def alter_replica_log_dirs(
-        self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
+        self, paths: Mapping[admin.TopicPartitionReplica, str], *, timeout: float | None = None
     ) -> None:
         """Move replicas to other log directories of their brokers; the moves go on after the call.
 
@@ -114,7 +106,7 @@ class ReplicaAdmin:
 
     def elect_leaders(
         self,
-        election_type: ElectionType,
+        election_type: admin.ElectionType,
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
@@ -150,7 +142,7 @@ class ReplicaAdmin:
 
     def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> dict[TopicPartition, PartitionReassignment]:
+    ) -> dict[TopicPartition, admin.PartitionReassignment]:
         """Return which of these partitions, by default of all, are moving."""
         return self._thread.call(
             self._core.replicas.list_partition_reassignments(partitions, timeout=timeout)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.share_groups import ShareGroupDescription, SharePartitionOffset
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncShareGroupAdmin:
@@ -23,7 +21,7 @@ class AsyncShareGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ShareGroupDescription]:
+    ) -> dict[str, admin.ShareGroupDescription]:
         """Return share groups with their members, by id."""
         return await self._core.share_groups.describe_share_groups(
             group_ids, authorized_operations=authorized_operations, timeout=timeout
@@ -41,7 +39,7 @@ class AsyncShareGroupAdmin:
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, SharePartitionOffset | None]:
+    ) -> dict[TopicPartition, admin.SharePartitionOffset | None]:
         """Return how far a share group is, in these partitions or in all that it has read from.
 
         None stands for a partition in which it has not begun."""
@@ -80,7 +78,7 @@ class ShareGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, ShareGroupDescription]:
+    ) -> dict[str, admin.ShareGroupDescription]:
         """Return share groups with their members, by id."""
         return self._thread.call(
             self._core.share_groups.describe_share_groups(
@@ -100,7 +98,7 @@ class ShareGroupAdmin:
         partitions: Iterable[TopicPartition] | None = None,
         *,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, SharePartitionOffset | None]:
+    ) -> dict[TopicPartition, admin.SharePartitionOffset | None]:
         """Return how far a share group is, in these partitions or in all that it has read from.
 
         None stands for a partition in which it has not begun."""

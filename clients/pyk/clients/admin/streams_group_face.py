@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.streams_groups import StreamsGroupDescription
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class AsyncStreamsGroupAdmin:
@@ -23,7 +21,7 @@ class AsyncStreamsGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, StreamsGroupDescription]:
+    ) -> dict[str, admin.StreamsGroupDescription]:
         """Return groups of Kafka Streams with their topologies and members, by id (KIP-1071)."""
         return await self._core.streams_groups.describe_streams_groups(
             group_ids, authorized_operations=authorized_operations, timeout=timeout
@@ -85,7 +83,7 @@ class StreamsGroupAdmin:
         *,
         authorized_operations: bool = False,
         timeout: float | None = None,
-    ) -> dict[str, StreamsGroupDescription]:
+    ) -> dict[str, admin.StreamsGroupDescription]:
         """Return groups of Kafka Streams with their topologies and members, by id (KIP-1071)."""
         return self._thread.call(
             self._core.streams_groups.describe_streams_groups(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TypeVar
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.topic_calls import TopicKey
-    from pyk.clients.admin.topic_descriptions import TopicDescription, TopicListing
-    from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.offsets import ListedOffset, OffsetSpec
-    from pyk.clients.topic_partition import TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import TopicPartition
+
+TopicKey = TypeVar("TopicKey", str, UUID)
 
 
 class AsyncTopicAdmin:
@@ -24,12 +21,12 @@ class AsyncTopicAdmin:
 
     async def create_topics(
         self,
-        new_topics: Iterable[NewTopic],
+        new_topics: Iterable[admin.NewTopic],
         *,
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
         timeout: float | None = None,
-    ) -> dict[str, CreatedTopic]:
+    ) -> dict[str, admin.CreatedTopic]:
         """Create topics, or with ``validate_only`` only check them; return the outcomes by name.
 
         Without ``retry_on_quota_violation`` a broker that holds back too many changes raises
@@ -44,7 +41,7 @@ class AsyncTopicAdmin:
 
     async def list_topics(
         self, *, internal: bool = False, timeout: float | None = None
-    ) -> dict[str, TopicListing]:
+    ) -> dict[str, admin.TopicListing]:
         """Return all topics by name, Kafka's own only if ``internal``."""
         return await self._core.topics.list_topics(internal=internal, timeout=timeout)
 
@@ -55,7 +52,7 @@ class AsyncTopicAdmin:
         authorized_operations: bool = False,
         page_size: int = 2000,
         timeout: float | None = None,
-    ) -> dict[TopicKey, TopicDescription]:
+    ) -> dict[TopicKey, admin.TopicDescription]:
         """Return topics with their partitions: by name, or by id (brokers since 3.1).
 
         ``authorized_operations`` also returns what the caller may do with each. A response of a
@@ -85,7 +82,7 @@ class AsyncTopicAdmin:
 
     async def create_partitions(
         self,
-        counts: Mapping[str, int | NewPartitions],
+        counts: Mapping[str, int | admin.NewPartitions],
         *,
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
@@ -113,11 +110,11 @@ class AsyncTopicAdmin:
 
     async def list_offsets(
         self,
-        times: Mapping[TopicPartition, OffsetSpec | int],
+        times: Mapping[TopicPartition, admin.OffsetSpec | int],
         *,
         read_committed: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, ListedOffset | None]:
+    ) -> dict[TopicPartition, admin.ListedOffset | None]:
         """Return offsets by ``OffsetSpec``, or of the first record at or after a time.
 
         Times are milliseconds since 1970. The offset is None if no record is that new.
@@ -129,12 +126,12 @@ class AsyncTopicAdmin:
 
     async def describe_configs(
         self,
-        resources: Iterable[ConfigResource],
+        resources: Iterable[admin.ConfigResource],
         *,
         documentation: bool = False,
         synonyms: bool = False,
         timeout: float | None = None,
-    ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
+    ) -> dict[admin.ConfigResource, Mapping[str, admin.ConfigEntry]]:
         """Return all settings of topics, brokers or groups, by resource and name.
 
         ``synonyms`` also returns from where else each value could come.
@@ -145,7 +142,7 @@ class AsyncTopicAdmin:
 
     async def incremental_alter_configs(
         self,
-        changes: Mapping[ConfigResource, Iterable[AlterConfig]],
+        changes: Mapping[admin.ConfigResource, Iterable[admin.AlterConfig]],
         *,
         validate_only: bool = False,
         timeout: float | None = None,
@@ -164,12 +161,12 @@ class TopicAdmin:
 
     def create_topics(
         self,
-        new_topics: Iterable[NewTopic],
+        new_topics: Iterable[admin.NewTopic],
         *,
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
         timeout: float | None = None,
-    ) -> dict[str, CreatedTopic]:
+    ) -> dict[str, admin.CreatedTopic]:
         """Create topics, or with ``validate_only`` only check them; return the outcomes by name.
 
         Without ``retry_on_quota_violation`` a broker that holds back too many changes raises
@@ -186,7 +183,7 @@ class TopicAdmin:
 
     def list_topics(
         self, *, internal: bool = False, timeout: float | None = None
-    ) -> dict[str, TopicListing]:
+    ) -> dict[str, admin.TopicListing]:
         """Return all topics by name, Kafka's own only if ``internal``."""
         return self._thread.call(self._core.topics.list_topics(internal=internal, timeout=timeout))
 
@@ -197,7 +194,7 @@ class TopicAdmin:
         authorized_operations: bool = False,
         page_size: int = 2000,
         timeout: float | None = None,
-    ) -> dict[TopicKey, TopicDescription]:
+    ) -> dict[TopicKey, admin.TopicDescription]:
         """Return topics with their partitions: by name, or by id (brokers since 3.1).
 
         ``authorized_operations`` also returns what the caller may do with each. A response of a
@@ -231,7 +228,7 @@ class TopicAdmin:
 
     def create_partitions(
         self,
-        counts: Mapping[str, int | NewPartitions],
+        counts: Mapping[str, int | admin.NewPartitions],
         *,
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
@@ -261,11 +258,11 @@ class TopicAdmin:
 
     def list_offsets(
         self,
-        times: Mapping[TopicPartition, OffsetSpec | int],
+        times: Mapping[TopicPartition, admin.OffsetSpec | int],
         *,
         read_committed: bool = False,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, ListedOffset | None]:
+    ) -> dict[TopicPartition, admin.ListedOffset | None]:
         """Return offsets by ``OffsetSpec``, or of the first record at or after a time.
 
         Times are milliseconds since 1970. The offset is None if no record is that new.
@@ -277,12 +274,12 @@ class TopicAdmin:
 
     def describe_configs(
         self,
-        resources: Iterable[ConfigResource],
+        resources: Iterable[admin.ConfigResource],
         *,
         documentation: bool = False,
         synonyms: bool = False,
         timeout: float | None = None,
-    ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
+    ) -> dict[admin.ConfigResource, Mapping[str, admin.ConfigEntry]]:
         """Return all settings of topics, brokers or groups, by resource and name.
 
         ``synonyms`` also returns from where else each value could come.
@@ -295,7 +292,7 @@ class TopicAdmin:
 
     def incremental_alter_configs(
         self,
-        changes: Mapping[ConfigResource, Iterable[AlterConfig]],
+        changes: Mapping[admin.ConfigResource, Iterable[admin.AlterConfig]],
         *,
         validate_only: bool = False,
         timeout: float | None = None,

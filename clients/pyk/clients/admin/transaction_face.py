@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyk.clients.admin.core import AdminCore
-    from pyk.clients.admin.transactions import (
-        AbortTransactionSpec,
-        ProducerIdAndEpoch,
-        ProducerState,
-        TransactionDescription,
-        TransactionListing,
-        TransactionState,
-    )
-    from pyk.clients.engine.thread import LoopThread
-    from pyk.clients.topic_partition import TopicPartition
+from pyk.clients import admin
+from pyk.clients.admin.core import AdminCore
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import TopicPartition
 
 
 class AsyncTransactionAdmin:
@@ -26,7 +17,7 @@ class AsyncTransactionAdmin:
 
     async def describe_transactions(
         self, transactional_ids: Iterable[str], *, timeout: float | None = None
-    ) -> dict[str, TransactionDescription]:
+    ) -> dict[str, admin.TransactionDescription]:
         """Return the state of transactional ids and of their transactions, by id.
 
         Raises :class:`TransactionalIdNotFoundError` for an id that no coordinator knows.
@@ -38,12 +29,12 @@ class AsyncTransactionAdmin:
     async def list_transactions(
         self,
         *,
-        states: Iterable[TransactionState | str] = (),
+        states: Iterable[admin.TransactionState | str] = (),
         producer_ids: Iterable[int] = (),
         duration_ms: int | None = None,
         transactional_id_pattern: str | None = None,
         timeout: float | None = None,
-    ) -> list[TransactionListing]:
+    ) -> list[admin.TransactionListing]:
         """Return the transactional ids of all coordinators, sorted.
 
         All filters that are given must match: ``states``, ``producer_ids``, transactions that have
@@ -64,7 +55,7 @@ class AsyncTransactionAdmin:
         *,
         broker_id: int | None = None,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, tuple[ProducerState, ...]]:
+    ) -> dict[TopicPartition, tuple[admin.ProducerState, ...]]:
         """Return the idempotent and transactional producers that partitions know.
 
         The leaders are asked, or the replica on ``broker_id``. A producer stays known for a while
@@ -75,7 +66,7 @@ class AsyncTransactionAdmin:
         )
 
     async def abort_transaction(
-        self, spec: AbortTransactionSpec, *, timeout: float | None = None
+        self, spec: admin.AbortTransactionSpec, *, timeout: float | None = None
     ) -> None:
         """Abort a hanging transaction in one partition.
 
@@ -88,7 +79,7 @@ class AsyncTransactionAdmin:
 
     async def fence_producers(
         self, transactional_ids: Iterable[str], *, timeout: float | None = None
-    ) -> dict[str, ProducerIdAndEpoch]:
+    ) -> dict[str, admin.ProducerIdAndEpoch]:
         """Fence the producers of transactional ids, and abort their open transactions.
 
         Return the next producer id and epoch of each. A producer that still runs gets
@@ -111,7 +102,7 @@ class TransactionAdmin:
 
     def describe_transactions(
         self, transactional_ids: Iterable[str], *, timeout: float | None = None
-    ) -> dict[str, TransactionDescription]:
+    ) -> dict[str, admin.TransactionDescription]:
         """Return the state of transactional ids and of their transactions, by id.
 
         Raises :class:`TransactionalIdNotFoundError` for an id that no coordinator knows.
@@ -123,12 +114,12 @@ class TransactionAdmin:
     def list_transactions(
         self,
         *,
-        states: Iterable[TransactionState | str] = (),
+        states: Iterable[admin.TransactionState | str] = (),
         producer_ids: Iterable[int] = (),
         duration_ms: int | None = None,
         transactional_id_pattern: str | None = None,
         timeout: float | None = None,
-    ) -> list[TransactionListing]:
+    ) -> list[admin.TransactionListing]:
         """Return the transactional ids of all coordinators, sorted.
 
         All filters that are given must match: ``states``, ``producer_ids``, transactions that have
@@ -151,7 +142,7 @@ class TransactionAdmin:
         *,
         broker_id: int | None = None,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, tuple[ProducerState, ...]]:
+    ) -> dict[TopicPartition, tuple[admin.ProducerState, ...]]:
         """Return the idempotent and transactional producers that partitions know.
 
         The leaders are asked, or the replica on ``broker_id``. A producer stays known for a while
@@ -164,7 +155,7 @@ class TransactionAdmin:
         )
 
     def abort_transaction(
-        self, spec: AbortTransactionSpec, *, timeout: float | None = None
+        self, spec: admin.AbortTransactionSpec, *, timeout: float | None = None
     ) -> None:
         """Abort a hanging transaction in one partition.
 
@@ -177,7 +168,7 @@ class TransactionAdmin:
 
     def fence_producers(
         self, transactional_ids: Iterable[str], *, timeout: float | None = None
-    ) -> dict[str, ProducerIdAndEpoch]:
+    ) -> dict[str, admin.ProducerIdAndEpoch]:
         """Fence the producers of transactional ids, and abort their open transactions.
 
         Return the next producer id and epoch of each. A producer that still runs gets
