@@ -20,13 +20,26 @@ from pyk.clients.admin.replica_places import (
     ReplicaLogDir,
     TopicPartitionReplica,
 )
-from pyk.clients.admin.routes import ToController, ToDirectories, ToNodes
-from pyk.clients.errors import KafkaError, SeveralErrors
+from pyk.clients.admin.routes import ToController, ToNodes
+from pyk.clients.errors import (
+    EligibleLeadersNotAvailableError,
+    KafkaError,
+    KafkaStorageError,
+    PreferredLeaderNotAvailableError,
+    ReplicaNotAvailableError,
+    SeveralErrors,
+)
 from pyk.clients.topic_partition import TopicPartition
 
 FIRST_VERSION_WITH_FIXED_REPLICATION_FACTOR = 1
 FIRST_VERSION_WITH_ELECTION_TYPE = 1
 ALL = "all partitions"
+
+# A directory that has failed stays offline until its broker is restarted, and a replica that a
+# broker does not have is not about to come: the broker only notes where it is to begin.
+LASTING_OF_DIRECTORIES = (KafkaStorageError, ReplicaNotAvailableError)
+# Somebody has to start a broker first.
+LASTING_OF_ELECTIONS = (PreferredLeaderNotAvailableError, EligibleLeadersNotAvailableError)
 
 
 class ReplicaCalls:
@@ -99,7 +112,8 @@ class ReplicaCalls:
             return found if wanted is not None else {ALL: found}
 
         items = [ALL] if wanted is None else wanted
-        found = await self._calls.change(items, ToController(self._calls.client), ask, deadline)
+        route = ToController(self._calls.client, lasting=LASTING_OF_ELECTIONS)
+        found = await self._calls.change(items, route, ask, deadline)
         return found if wanted is not None else _outcomes(found[ALL])
 
     async def alter_partition_reassignments(
@@ -147,8 +161,9 @@ class ReplicaCalls:
     def _to(self, node_ids: Mapping[Any, int | None]) -> ToNodes:
         return ToNodes(self._calls.client, node_ids)
 
-    def _to_brokers_of(self, replicas: Iterable[TopicPartitionReplica]) -> ToDirectories:
-        return ToDirectories(self._calls.client, {one: one.broker_id for one in replicas})
+    def _to_brokers_of(self, replicas: Iterable[TopicPartitionReplica]) -> ToNodes:
+        nodes = {one: one.broker_id for one in replicas}
+        return ToNodes(self._calls.client, nodes, lasting=LASTING_OF_DIRECTORIES)
 
 
 def checked_replica(given: Any) -> TopicPartitionReplica:

@@ -12,10 +12,8 @@ from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import (
     KafkaError,
-    KafkaStorageError,
     KafkaTimeoutError,
     LeaderNotAvailableError,
-    ThrottlingQuotaExceededError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
     error_for,
@@ -63,11 +61,19 @@ class Route(Protocol):
 
 
 class ToAnyNode:
-    """To the node that is the best choice at the moment."""
+    """To the node that is the best choice at the moment.
 
-    def __init__(self, client: Client, *, retries_after_throttling: bool = True) -> None:
+    ``lasting`` are errors that other calls retry, but that this call raises at once.
+    """
+
+    def __init__(self, client: Client, *, lasting: tuple[type[KafkaError], ...] = ()) -> None:
         self._client = client
-        self._retries_after_throttling = retries_after_throttling
+        # Retriable for producers, which may write before the topic exists; not for a call about it.
+        self._lasting: tuple[type[KafkaError], ...] = (
+            UnknownTopicOrPartitionError,
+            UnknownTopicIdError,
+            *lasting,
+        )
 
     def using(self, items: Sequence[Any]) -> AbstractContextManager[None]:
         return contextlib.nullcontext()
@@ -76,10 +82,7 @@ class ToAnyNode:
         return Placement({self._client.any_node(): list(items)})
 
     def may_pass(self, error: KafkaError) -> bool:
-        if isinstance(error, ThrottlingQuotaExceededError) and not self._retries_after_throttling:
-            return False
-        # Retriable for producers, which may write before the topic exists; not for a call about it.
-        return error.retriable and not _is_unknown_topic(error)
+        return error.retriable and not isinstance(error, self._lasting)
 
     async def went_wrong(self, deadline: float) -> None:
         await _newer_metadata(self._client, deadline)
@@ -101,8 +104,14 @@ class ToController(ToAnyNode):
 class ToNodes(ToAnyNode):
     """To the node that each item names, otherwise to any."""
 
-    def __init__(self, client: Client, node_ids: Mapping[Any, int | None]) -> None:
-        super().__init__(client)
+    def __init__(
+        self,
+        client: Client,
+        node_ids: Mapping[Any, int | None],
+        *,
+        lasting: tuple[type[KafkaError], ...] = (),
+    ) -> None:
+        super().__init__(client, lasting=lasting)
         self._node_ids = node_ids
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
@@ -111,14 +120,6 @@ class ToNodes(ToAnyNode):
             node_id = self._node_ids[item]
             placement.put(item, any_node if node_id is None else node_id)
         return placement
-
-
-class ToDirectories(ToNodes):
-    """To the node that each item names, about its log directories."""
-
-    def may_pass(self, error: KafkaError) -> bool:
-        # A directory that has failed stays offline until its broker is restarted.
-        return super().may_pass(error) and not isinstance(error, KafkaStorageError)
 
 
 class ToCoordinators(ToAnyNode):

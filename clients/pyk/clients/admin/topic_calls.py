@@ -14,6 +14,7 @@ from pyk.clients.admin.topic_descriptions import TopicDescription, TopicListing
 from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.errors import (
+    ThrottlingQuotaExceededError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
@@ -162,4 +163,5 @@ class TopicCalls:
         )
 
     def _to_controller(self, retry_on_quota_violation: bool) -> ToController:
-        return ToController(self._calls.client, retries_after_throttling=retry_on_quota_violation)
+        lasting = () if retry_on_quota_violation else (ThrottlingQuotaExceededError,)
+        return ToController(self._calls.client, lasting=lasting)

@@ -28,7 +28,7 @@ from pyk.clients.admin.transactions import (
 )
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.engine.coordinators import CoordinatorType
-from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.errors import KafkaError, NotLeaderOrFollowerError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -116,7 +116,8 @@ class TransactionCalls:
         client = self._calls.client
         route: Route = ToLeaders(client)
         if node_id is not None:
-            route = ToNodes(client, dict.fromkeys(wanted, node_id))
+            nodes = dict.fromkeys(wanted, node_id)
+            route = ToNodes(client, nodes, lasting=(NotLeaderOrFollowerError,))
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
             request = transactions.describe_producers_request(some)
