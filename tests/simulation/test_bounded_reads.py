@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from pyk.clients import AsyncAdmin, AsyncProducer, aread
 from pyk.clients.errors import (
     KafkaError,
+    LogTruncatedError,
     OffsetOutOfRangeError,
     TopicRecreatedError,
     UnknownTopicOrPartitionError,
 )
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import RecordBatchBuilder, set_base_offset_and_epoch
 from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.consuming import (
@@ -211,6 +213,69 @@ async def test_records_deleted_before_the_first_is_read_matter_only_to_named_off
                     with pytest.raises(OffsetOutOfRangeError):
                         await first
         await tables.close()
+
+
+@virtual_time
+async def test_records_may_be_deleted_again_and_again_before_the_first_is_read():
+    async with fetching(leaders=(1,)) as (cluster, _):
+        for number in range(10):
+            cluster.append([b"%d" % number])
+
+        def delete_first(topic: str, _: int, asked: Any, data: Any) -> Any:
+            if asked.fetch_offset < 6:
+                log = cluster.logs[topic, 0]
+                del log[: asked.fetch_offset + 3 - log[0][0]]
+                data.error_code, data.records = ErrorCode.OFFSET_OUT_OF_RANGE, b""
+            return data
+
+        cluster.edit = delete_first
+
+        tables = [table async for table in scripted_reading(cluster)]
+
+        assert values(pa.concat_tables(tables)) == list(range(6, 10))
+
+
+@pytest.mark.parametrize("left", [1, 6])
+@pytest.mark.parametrize("order", ["arrival", "time"])
+@virtual_time
+async def test_a_log_that_is_shorter_than_when_the_read_began_is_an_error_and_no_silence(
+    order, left
+):
+    async with fetching(leaders=(1,)) as (cluster, _):
+        for number in range(10):
+            cluster.append([b"%d" % number])
+        tables = scripted_reading(cluster, order=order, fetch_max_bytes=1)
+        found = values(await anext(tables))
+        before = current_clock().now()
+
+        del cluster.logs["orders", 0][left:]
+        cluster.topics["orders"].epochs[0] += 1
+        with pytest.raises(LogTruncatedError) as raised:
+            [found.extend(values(table)) async for table in tables]
+
+        assert raised.value.topic_partition == P0
+        assert found == list(range(len(found)))
+        assert current_clock().now() - before < 15
+
+
+@virtual_time
+async def test_a_leader_that_takes_a_while_to_know_what_is_replicated_is_waited_for():
+    async with fetching(leaders=(1,)) as (cluster, _):
+        for number in range(10):
+            cluster.append([b"%d" % number])
+        tables = scripted_reading(cluster, fetch_max_bytes=1)
+        found = values(await anext(tables))
+        last = cluster.logs["orders", 0][6:]
+        del cluster.logs["orders", 0][6:]
+
+        async def read_on() -> list[int]:
+            return [value async for table in tables for value in values(table)]
+
+        reading_on = asyncio.create_task(read_on())
+        await asyncio.sleep(8)
+        cluster.logs["orders", 0].extend(last)
+
+        assert found + await reading_on == list(range(10))
 
 
 @virtual_time

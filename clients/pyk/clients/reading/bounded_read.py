@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from pyk.clients.consumer.faces.health import PartitionHealth
 from pyk.clients.consumer.records.arrow import schema_of
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import (
     ClosedError,
     KafkaTimeoutError,
+    LogTruncatedError,
     OffsetOutOfRangeError,
     StateError,
     TopicRecreatedError,
@@ -26,6 +29,9 @@ from pyk.clients.topic_partition import OffsetAndTimestamp, TopicPartition
 # Seconds that one poll waits for records. A control batch at the end of a range moves the position
 # without a record that would end the wait, so the position is checked this often.
 POLL_TIMEOUT = 0.05
+# How many polls in a row, ten seconds, find a log that ends before the range does, until the read
+# gives up: a new leader may not know for a moment that all of its log is replicated.
+PATIENCE_POLLS = 200
 
 Step = Callable[[Any], Any]
 """What to call with the consumer; what it returns may have to be awaited."""
@@ -48,6 +54,8 @@ class BoundedRead:
         self._has_returned = False
         self.is_complete = False
         """Whether all records of the range were returned."""
+        self._polls_at_end: Counter[TopicPartition] = Counter()
+        """How often polls have found a partition at the end of its log, and not of its range."""
 
     def begin(self) -> Generator[Step, Any, None]:
         """Resolve the limits and assign the partitions that have something to read."""
@@ -154,10 +162,28 @@ class BoundedRead:
             return {}
         if not records:
             health = (yield lambda consumer: consumer.health()).partitions
+            self._check_ends(health)
             return {one: at.position for one, at in health.items() if at.position is not None}
         for partition in records.partitions():
             self._add(partition, records.of(partition).to_arrow(self._fetched_columns))
         return {one: offset for one, (offset, _) in records.next_offsets().items()}
+
+    def _check_ends(self, health: Mapping[TopicPartition, PartitionHealth]) -> None:
+        """Raise if a log stays shorter than it was when the read began: it was truncated."""
+        for one in self._reads & health.keys():
+            position, end = health[one].position, self._ranges.ends.get(one)
+            if position is None or end is None or position >= end or health[one].lag != 0:
+                self._polls_at_end.pop(one, None)
+                continue
+            self._polls_at_end[one] += 1
+            if self._polls_at_end[one] > PATIENCE_POLLS:
+                raise LogTruncatedError(
+                    f"the log of {one} was truncated: it ends at offset {position}, and offset "
+                    f"{end} was its end, or before it, when the read began",
+                    topic=one.topic,
+                    partition=one.partition,
+                    offset=position,
+                )
 
     def _add(self, partition: TopicPartition, table: pa.Table) -> None:
         end = self._ranges.ends.get(partition)
@@ -180,7 +206,7 @@ class BoundedRead:
         log_starts = yield lambda consumer: consumer.beginning_offsets([partition])
         if log_starts[partition] <= self._ranges.positions[partition]:
             raise error
-        self._ranges.advance(log_starts)
+        self._ranges.skip(partition, log_starts[partition])
         yield from _seek(partition, log_starts[partition])
 
 

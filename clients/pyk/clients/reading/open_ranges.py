@@ -38,6 +38,10 @@ class OpenRanges:
         self.positions.update(moved)
         return bool(moved)
 
+    def skip(self, partition: TopicPartition, offset: int) -> None:
+        """Begin a range that has not begun at a later offset."""
+        self.starts[partition] = self.positions[partition] = offset
+
     def finish(self) -> list[TopicPartition]:
         """Close the ranges whose end is reached, and return them."""
         done = [one for one, end in self.ends.items() if self.positions[one] >= end]
