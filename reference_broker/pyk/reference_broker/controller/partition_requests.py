@@ -1,6 +1,7 @@
 """ElectLeaders and the reassignments of partitions, as a cluster of one node answers them. Pure.
 
-Every partition has one replica, which leads it: no election is needed, and none can move.
+Every partition has one replica, which leads it: no election is needed, and none can move. While
+the log directory of a replica is offline, its partition has no leader, and none can be elected.
 """
 
 from __future__ import annotations
@@ -26,27 +27,39 @@ from pyk.protocol.messages.list_partition_reassignments import (
 )
 from pyk.reference_broker.errors import ApiError
 
-from .image import MetadataImage
+from .image import NO_LEADER, MetadataImage, PartitionImage
 
 PREFERRED, UNCLEAN = 0, 1
 
 
 def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> ElectLeadersResponse:
-    """Return that each partition that is asked about has the leader it should have.
+    """Return which of the partitions that are asked about have the leader they should have.
 
-    Of all partitions Kafka lists only those that an election was needed for.
+    Of all partitions only those are listed that an election was needed for.
     """
     if request.election_type not in (PREFERRED, UNCLEAN):
         return _refused(request, f"Unknown election type {request.election_type}")
     if request.topic_partitions is None:
-        results = [ReplicaElectionResult(topic=name) for name in image.topics]
-        return ElectLeadersResponse(replica_election_results=results)
+        return ElectLeadersResponse(
+            replica_election_results=[
+                ReplicaElectionResult(
+                    topic=topic.name,
+                    partition_result=[
+                        result
+                        for number in topic.partitions
+                        if (result := _election(image, topic.name, number, request)).error_code
+                        != ErrorCode.ELECTION_NOT_NEEDED
+                    ],
+                )
+                for topic in image.topics.values()
+            ]
+        )
     return ElectLeadersResponse(
         replica_election_results=[
             ReplicaElectionResult(
                 topic=topic.topic,
                 partition_result=[
-                    _election(image, topic.topic, number) for number in topic.partitions
+                    _election(image, topic.topic, number, request) for number in topic.partitions
                 ],
             )
             for topic in request.topic_partitions
@@ -71,7 +84,9 @@ def _refused(request: ElectLeadersRequest, message: str) -> ElectLeadersResponse
     )
 
 
-def _election(image: MetadataImage, name: str, number: int) -> PartitionResult:
+def _election(
+    image: MetadataImage, name: str, number: int, request: ElectLeadersRequest
+) -> PartitionResult:
     topic = image.topics.get(name)
     code, message = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
     if topic is None:
@@ -79,7 +94,27 @@ def _election(image: MetadataImage, name: str, number: int) -> PartitionResult:
     elif number not in topic.partitions:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         message = f"No such partition as {name}-{number}"
+    elif not _has_wanted_leader(topic.partitions[number], request.election_type):
+        code, message = _NOT_AVAILABLE[request.election_type]
     return PartitionResult(partition_id=number, error_code=code, error_message=message)
+
+
+def _has_wanted_leader(partition: PartitionImage, election_type: int) -> bool:
+    if election_type == PREFERRED:
+        return partition.leader == partition.replicas[0]
+    return partition.leader != NO_LEADER
+
+
+_NOT_AVAILABLE = {
+    PREFERRED: (
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        "The preferred leader was not available.",
+    ),
+    UNCLEAN: (
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        "Eligible topic partition leaders are not available.",
+    ),
+}
 
 
 def alter_partition_reassignments(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     RequestPartitionData,
     RequestTopicData,
 )
 from pyk.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from pyk.protocol.messages.metadata_records import PartitionRecord, TopicRecord
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.controller.partition_requests import elect_leaders
 from pyk.reference_broker.controller.quorum import Quorum, describe_quorum
@@ -40,6 +44,47 @@ def test_an_unknown_type_of_election_is_refused_for_each_partition() -> None:
         (1, 42),
     ]
     assert {one.error_message for one in topic.partition_result} == {"Unknown election type 5"}
+
+
+def image_without_a_leader_of(topic: str) -> MetadataImage:
+    image = MetadataImage()
+    topic_id = UUID(int=1)
+    image.replay(TopicRecord(name=topic, topic_id=topic_id))
+    for number, leader in enumerate((0, -1)):
+        image.replay(
+            PartitionRecord(
+                partition_id=number, topic_id=topic_id, replicas=[0], isr=[0], leader=leader
+            )
+        )
+    return image
+
+
+@pytest.mark.parametrize(
+    ("election_type", "code"),
+    [
+        (0, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
+        (1, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),
+    ],
+)
+def test_a_partition_in_a_failed_directory_gets_no_leader(
+    election_type: int, code: ErrorCode
+) -> None:
+    image = image_without_a_leader_of("orders")
+    asked = [TopicPartitions(topic="orders", partitions=[0, 1])]
+
+    (named,) = elect_leaders(
+        image, ElectLeadersRequest(election_type=election_type, topic_partitions=asked)
+    ).replica_election_results
+    (of_all,) = elect_leaders(
+        image, ElectLeadersRequest(election_type=election_type, topic_partitions=None)
+    ).replica_election_results
+
+    assert [(each.partition_id, each.error_code) for each in named.partition_result] == [
+        (0, ErrorCode.ELECTION_NOT_NEEDED),
+        (1, code),
+    ]
+    assert [(each.partition_id, each.error_code) for each in of_all.partition_result] == [(1, code)]
+    assert all("not available" in each.error_message for each in of_all.partition_result)
 
 
 def test_the_quorum_is_this_node_up_to_date() -> None:
