@@ -188,7 +188,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
         "conformance/test_cluster_admin.py",
         "conformance/test_client_metrics.py",
     ),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("conformance/test_acl_matrix.py",),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("conformance/test_topic_pages.py",),
     ApiKey.SHARE_GROUP_HEARTBEAT: ("conformance/test_share_groups.py",),
     ApiKey.SHARE_GROUP_DESCRIBE: ("conformance/test_share_groups.py",),
     ApiKey.STREAMS_GROUP_HEARTBEAT: (

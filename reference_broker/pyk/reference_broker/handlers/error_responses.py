@@ -59,6 +59,17 @@ def _metadata(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _describe_topic_partitions(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_topic_partitions import (
+        DescribeTopicPartitionsResponseTopic,
+    )
+
+    response.topics = [
+        DescribeTopicPartitionsResponseTopic(name=topic.name, error_code=code)
+        for topic in request.topics
+    ]
+
+
 def _create_topics(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.create_topics import CreatableTopicResult
 
@@ -357,6 +368,7 @@ def _write_txn_markers(request: Any, response: Any, code: ErrorCode) -> None:
 
 _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.METADATA: _metadata,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
     ApiKey.CREATE_TOPICS: _create_topics,
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.CREATE_PARTITIONS: _create_partitions,

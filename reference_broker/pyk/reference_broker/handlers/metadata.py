@@ -260,6 +260,7 @@ def describe_topic_partitions(
     services: MetadataServices, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     """Describe topics in order of their names, some partitions at a time (KIP-966)."""
+    check_cursor(request)
     cursor = request.cursor
     names = sorted({topic.name for topic in request.topics} or services.image.topics)
     if cursor is not None:
@@ -280,6 +281,25 @@ def describe_topic_partitions(
             response.next_cursor = Cursor(topic_name=name, partition_index=following)
             break
     return response
+
+
+def check_cursor(request: DescribeTopicPartitionsRequest) -> None:
+    """Raise :class:`ApiError` unless the cursor is a place among the topics that are named."""
+    cursor = request.cursor
+    if cursor is None:
+        return
+    names = {topic.name for topic in request.topics}
+    if names and cursor.topic_name not in names:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "DescribeTopicPartitionsRequest topic list should contain the cursor topic: "
+            f"{cursor.topic_name}",
+        )
+    if cursor.partition_index < 0:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "DescribeTopicPartitionsRequest cursor partition must be valid",
+        )
 
 
 def _topic_partitions(

@@ -262,6 +262,19 @@ async def test_topics_are_described_in_pages_of_those_that_are_visible() -> None
 
 
 @virtual_time
+async def test_pages_go_on_after_a_topic_that_has_become_invisible() -> None:
+    async with authorized_broker() as broker:
+        await with_secrets(broker)
+        broker.allow(topic(DESCRIBE))
+        cursor = Cursor(topic_name="__consumer_offsets", partition_index=3)
+
+        rest = await broker.ask(DescribeTopicPartitionsRequest(cursor=cursor))
+
+        assert [each.name for each in rest.topics] == ["orders"]
+        assert len(rest.topics[0].partitions) > 0
+
+
+@virtual_time
 async def test_nothing_is_described_to_a_client_that_may_describe_nothing() -> None:
     async with authorized_broker() as broker:
         everything = await broker.ask(DescribeTopicPartitionsRequest())

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+import re
 from itertools import chain
-from typing import get_type_hints
+from typing import Any, get_type_hints
+from uuid import UUID
 
 import pytest
 
@@ -12,6 +15,7 @@ from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.handlers.error_responses import error_response
 from pyk.reference_broker.handlers.table import SERVED, handler
 from pyk.runtime.virtual_time import virtual_time
+from support.acl_matrix.all_requests import REQUESTS
 from support.running_brokers import running_broker
 
 SERVED_VERSIONS = list(
@@ -53,6 +57,32 @@ def test_every_version_has_an_error_response(api_key: ApiKey, version: int) -> N
     for body in (request, None):
         response = error_response(api_key, body, ErrorCode.UNKNOWN_SERVER_ERROR, version)
         response_class(api_key).decode(response.encode(version), version)
+
+
+ABOUT_NOTHING = {
+    "describe all topic partitions",
+    "metadata of all, version 0",
+    "metadata of the cluster",
+    "offset fetch of one group, version 1",
+}
+"""Requests whose responses have an error for each item, and that name no items."""
+
+
+@pytest.mark.parametrize("name", sorted(REQUESTS.keys() - ABOUT_NOTHING))
+def test_an_error_response_shows_its_error(name: str) -> None:
+    asked = REQUESTS[name]
+    body = request_class(asked.api_key).from_json(filled_in(asked.form), asked.version)
+
+    response = error_response(asked.api_key, body, ErrorCode.UNKNOWN_SERVER_ERROR, asked.version)
+
+    shown = re.findall(r'[eE]rrorCode": (-?\d+)', json.dumps(response.to_json(asked.version)))
+    assert str(int(ErrorCode.UNKNOWN_SERVER_ERROR)) in shown
+
+
+def filled_in(form: Any) -> Any:
+    """Return the form of a request with an id in the place of each of its variables."""
+    text = re.sub(r'"\$\w+_id"', f'"{UUID(int=1)}"', json.dumps(form))
+    return json.loads(text)
 
 
 @pytest.mark.parametrize("key", sorted(SERVED), ids=lambda key: key.api_name)

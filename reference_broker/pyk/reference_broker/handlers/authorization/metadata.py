@@ -10,6 +10,7 @@ from pyk.protocol.messages.metadata import MetadataRequestTopic, MetadataRespons
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.handlers.context import NO_OPERATIONS
+from pyk.reference_broker.handlers.metadata import check_cursor
 
 from .call import Call, then
 from .topics import name_of, topic_is_visible
@@ -113,6 +114,7 @@ def describe_topic_partitions(call: Call) -> HandlerResult:
     )
 
     request: DescribeTopicPartitionsRequest = call.request
+    check_cursor(request)
     first = request.cursor.topic_name if request.cursor is not None else ""
     names = {topic.name for topic in request.topics} or set(call.services.image.topics)
     wants_all = not request.topics
@@ -131,4 +133,7 @@ def describe_topic_partitions(call: Call) -> HandlerResult:
 
     if not visible:
         return complete(DescribeTopicPartitionsResponse())
-    return then(call.with_items("topics", visible).proceed(), complete)
+    seen = call.with_items("topics", visible)
+    if first not in {topic.name for topic in visible}:
+        seen.request.cursor = None  # all that is left comes after it
+    return then(seen.proceed(), complete)
