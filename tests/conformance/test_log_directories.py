@@ -12,6 +12,9 @@ import pytest
 
 from pyk.clients import (
     Admin,
+    AlterConfig,
+    ConfigResource,
+    ConfigResourceType,
     Consumer,
     LogDirDescription,
     NewTopic,
@@ -21,6 +24,8 @@ from pyk.clients import (
     TopicPartitionReplica,
 )
 from pyk.clients.errors import (
+    InvalidReplicationFactorError,
+    InvalidRequestError,
     KafkaStorageError,
     LogDirNotFoundError,
     UnknownTopicOrPartitionError,
@@ -37,7 +42,7 @@ from support.raw_client import RawClient
 from support.real_time import eventually
 
 NAMES = ("a", "b", "c")
-STORAGE_ERROR, UNKNOWN, NOT_FOUND = 56, 3, 57
+STORAGE_ERROR, UNKNOWN, NOT_FOUND, INVALID_ASSIGNMENT = 56, 3, 57, 39
 # So that a directory that is gone is noticed soon.
 CONFIG = {"replica.high.watermark.checkpoint.interval.ms": "200"}
 
@@ -306,3 +311,48 @@ def test_apache_kafka_and_the_reference_broker_share_three_directories_in_turn(
             assert path_of(admin, 0) == target
             assert [each.leader_id for each in partitions(admin, "later")] == [0] * 3
         assert values(apache) == [b"%d" % number for number in range(20)] * 2
+
+
+def test_a_cordoned_directory_takes_no_new_partitions(broker: Broker, admin: Admin) -> None:
+    create(admin)
+    inside = path_of(admin, 0)
+    cordoned = another_path(broker, inside)
+
+    cordon(admin, cordoned)
+    eventually(lambda: directories(admin)[Path(cordoned).name].is_cordoned)
+    create(admin, "later", 4)
+
+    assert numbers_of(admin, "later", Path(cordoned).name) == set()
+    assert move_code(broker, cordoned, "orders", 0) == INVALID_ASSIGNMENT
+    cordon(admin, "*")
+    eventually(lambda: all(each.is_cordoned for each in directories(admin).values()))
+    with pytest.raises(InvalidReplicationFactorError, match="log directories cordoned"):
+        admin.create_topics([NewTopic("nowhere", partitions=1, replication_factor=1)])
+    with pytest.raises(InvalidReplicationFactorError, match="log directories cordoned"):
+        admin.create_partitions({"orders": 7})
+    create_by_hand(admin, "given")
+    broker.restart()
+    assert all(each.is_cordoned for each in directories(admin).values())
+    cordon(admin, "")
+    eventually(lambda: not any(each.is_cordoned for each in directories(admin).values()))
+    create(admin, "again", 3)
+
+
+def test_only_log_directories_can_be_cordoned(broker: Broker, admin: Admin) -> None:
+    with pytest.raises(InvalidRequestError, match=r"must be present in log\.dirs .*: /nowhere"):
+        cordon(admin, "/nowhere")
+    with pytest.raises(InvalidRequestError, match="must not contain other values"):
+        cordon(admin, f"{broker.folder / 'a'},*")
+    with pytest.raises(InvalidRequestError, match="broker id must be specified"):
+        cordon(admin, "", broker="")
+
+
+def cordon(admin: Admin, paths: str, broker: str = "0") -> None:
+    resource = ConfigResource(ConfigResourceType.BROKER, broker)
+    admin.incremental_alter_configs({resource: [AlterConfig("cordoned.log.dirs", paths)]})
+
+
+def create_by_hand(admin: Admin, topic: str) -> None:
+    """Create a topic whose replica is assigned by the administrator, and wait for it."""
+    admin.create_topics([NewTopic(topic, assignments={0: [0]})])
+    eventually(lambda: numbers_of(admin, topic) == {0})

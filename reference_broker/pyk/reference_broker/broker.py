@@ -30,8 +30,10 @@ from .address import reachable_on_this_machine
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import BrokerConfig, BrokerConfigLayers
+from .config.log_dirs_config import check_cordoned
 from .controller.client_quotas import CONNECTION_CREATION_RATE
 from .controller.image import MetadataImage
+from .controller.metadata_versions import CORDONED_DIRECTORIES
 from .controller_channel import LocalControllerChannel
 from .coordinator.shard_kind import BrokerEnvironment, ShardKind
 from .coordinator.shards import Shards
@@ -104,6 +106,7 @@ class Broker:
         """The cluster as clients see it."""
         self.configs = BrokerConfigs(layers, self.image)
         self.configs.set_static(broker_id=self.node_id, log_dirs=tuple(data_paths))
+        check_cordoned(self.configs.broker.cordoned_log_dirs, data_paths)
         self._environment = environment
         self._data_paths = tuple(data_paths)
         self._wrap_handler = wrap_handler
@@ -450,8 +453,16 @@ class Broker:
         self.services.producer_ids.broker_epoch = broker_epoch
         self._directory_reports.begin(self.services.controller, broker_epoch)
 
+    def _cordon(self) -> None:
+        """Let the directories of ``cordoned.log.dirs`` take no new partitions (KIP-1066)."""
+        is_supported = self.image.metadata_version >= CORDONED_DIRECTORIES
+        homes = self._logs.homes
+        homes.cordon(self.configs.broker.cordoned_log_dirs if is_supported else ())
+        self._directory_reports.cordoned(homes.cordoned_ids)
+
     def _configs_changed(self, config: BrokerConfig) -> None:
         self._logs.config = config
+        self._cordon()
         self._logs.compactor.arm(self._environment.clock.now())  # the backoff may have changed
         if self._listener is not None and self.listeners is not None:
             self._listener.limits = listener_limits(self.configs, self.listeners)

@@ -1,7 +1,8 @@
-"""Tell the controller in which log directory each replica is, and which directories have failed.
+"""Tell the controller where each replica is, and which log directories have failed or are cordoned.
 
-The controller must know both: when a directory fails, its partitions need other leaders (KIP-858).
-What cannot be told now is told again later.
+The controller must know: when a directory fails, its partitions need other leaders (KIP-858), and a
+broker whose directories are all cordoned gets no new partitions (KIP-1066). What cannot be told now
+is told again later.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class DirectoryReports:
         self._broker_epoch = -1
         self._located: dict[tuple[UUID, int], UUID] = {}
         self._failed: list[UUID] = []
-        self._knows_failed = True
+        self._cordoned: frozenset[UUID] = frozenset()
+        self._knows_directories = True
         self._is_sending = False
 
     def begin(self, controller: ControllerChannel, broker_epoch: int) -> None:
@@ -67,32 +69,43 @@ class DirectoryReports:
     def failed(self, directory_id: UUID) -> None:
         """Report that a directory has failed."""
         self._failed.append(directory_id)
-        self._knows_failed = False
+        self._knows_directories = False
         self._send_soon()
 
+    def cordoned(self, directory_ids: frozenset[UUID]) -> None:
+        """Report which directories take no new partitions, unless the controller knows."""
+        if directory_ids != self._cordoned:
+            self._cordoned = directory_ids
+            self._knows_directories = False
+            self._send_soon()
+
     def _send_soon(self, delay_ms: int = 0) -> None:
-        has_news = bool(self._located) or not self._knows_failed
+        has_news = bool(self._located) or not self._knows_directories
         if self._controller is not None and has_news and not self._is_sending:
             self._timers.schedule(self, self._moment().after(delay_ms), self._send)
 
     def _send(self, _: float) -> None:
         assert self._controller is not None
         self._is_sending = True
-        if not self._knows_failed:
-            self._send_failed(self._controller)
+        if not self._knows_directories:
+            self._send_directories(self._controller)
         else:
             self._send_located(self._controller)
 
-    def _send_failed(self, controller: ControllerChannel) -> None:
+    def _send_directories(self, controller: ControllerChannel) -> None:
         from pyk.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 
-        told = list(self._failed)
+        told = list(self._failed), self._cordoned
         request = BrokerHeartbeatRequest(
-            broker_id=self._node_id, broker_epoch=self._broker_epoch, offline_log_dirs=told
+            broker_id=self._node_id,
+            broker_epoch=self._broker_epoch,
+            offline_log_dirs=told[0],
+            cordoned_log_dirs=sorted(self._cordoned),
         )
 
         def answered(response: BrokerHeartbeatResponse) -> None:
-            self._knows_failed = not response.error_code and told == self._failed
+            is_current = told == (self._failed, self._cordoned)
+            self._knows_directories = not response.error_code and is_current
             self._sent(is_done=not response.error_code)
 
         controller.send(request).when_done(answered)

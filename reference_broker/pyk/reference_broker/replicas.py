@@ -209,6 +209,10 @@ class Replicas:
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
         if path not in self._logs.log_dirs:
             raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND)
+        if path in self._logs.homes.cordoned:
+            raise ApiError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Log directory {path} is cordoned"
+            )
         target = self._logs.homes.at(path)
         if target is None:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, cast
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
@@ -21,8 +21,10 @@ from pyk.reference_broker.config import (
     broker_definition,
     check_group_configs,
     check_topic_configs,
+    parse_dynamic_broker_config,
 )
 from pyk.reference_broker.config.client_metrics_config import MAX_INTERVAL_MS, MIN_INTERVAL_MS
+from pyk.reference_broker.config.log_dirs_config import CORDONED, check_cordoned
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
@@ -40,6 +42,7 @@ from .image import (
     TOPIC_RESOURCE,
     MetadataImage,
 )
+from .metadata_versions import CORDONED_DIRECTORIES
 
 
 class ConfigOperation(IntEnum):
@@ -144,6 +147,7 @@ class Configs:
             _check_subscription(values)
         else:
             check_broker_configs(resource.name, changed, self._config())
+            self._check_cordoned(changed)
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
         if resource.type == BROKER_RESOURCE and ELR_VERSION in self._image.features:
             check_min_insync_replicas(resource.name, changed, removed)
@@ -153,6 +157,22 @@ class Configs:
             )
             for name, value in {**changed, **removed}.items()
         ]
+
+    def _check_cordoned(self, changed: Mapping[str, str]) -> None:
+        """Raise unless ``cordoned.log.dirs`` names data directories of the broker (KIP-1066)."""
+        if CORDONED not in changed:
+            return
+        value = parse_dynamic_broker_config(CORDONED, changed[CORDONED])
+        try:
+            check_cordoned(cast(tuple[str, ...], value), self._config().log_dirs or ())
+        except InvalidConfigError as error:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}") from None
+        if self._image.metadata_version < CORDONED_DIRECTORIES:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"The {CORDONED} configuration value cannot be set because it requires "
+                "metadata.version >= 4.3-IV0",
+            )
 
     def _check_group_configs(self, values: Mapping[str, str]) -> None:
         try:

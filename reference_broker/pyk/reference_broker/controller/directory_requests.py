@@ -26,7 +26,7 @@ from pyk.runtime import slotted
 
 from .image import MetadataImage
 from .leader_changes import leader_change, leader_changes, leader_with
-from .metadata_versions import DIRECTORY_ASSIGNMENT
+from .metadata_versions import CORDONED_DIRECTORIES, DIRECTORY_ASSIGNMENT
 
 Records = list[Message]
 
@@ -34,7 +34,7 @@ Records = list[Message]
 def heartbeat(
     image: MetadataImage, request: BrokerHeartbeatRequest
 ) -> tuple[BrokerHeartbeatResponse, Records]:
-    """Take note of the directories of a broker that have failed since it registered."""
+    """Take note of the directories of a broker that have failed, and of those that are cordoned."""
     broker = image.brokers.get(request.broker_id)
     if broker is None:
         return BrokerHeartbeatResponse(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED), []
@@ -43,12 +43,18 @@ def heartbeat(
     response = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=broker.is_fenced)
     known = broker.registration.log_dirs
     online = [each for each in known if each not in request.offline_log_dirs]
-    if not online or len(online) == len(known):
-        return response, []  # without any directory it is about to end
-    change = BrokerRegistrationChangeRecord(
-        broker_id=request.broker_id, broker_epoch=broker.epoch, log_dirs=online
-    )
-    return response, [change, *leader_changes(image, request.broker_id, online)]
+    change = BrokerRegistrationChangeRecord(broker_id=request.broker_id, broker_epoch=broker.epoch)
+    records = Records()
+    if online and len(online) < len(known):  # without any directory it is about to end
+        change.log_dirs = online
+        records += leader_changes(image, request.broker_id, online)
+    cordoned = request.cordoned_log_dirs
+    known_cordoned = set(broker.registration.cordoned_log_dirs or ())
+    is_supported = image.metadata_version >= CORDONED_DIRECTORIES
+    if cordoned is not None and is_supported and set(cordoned) != known_cordoned:
+        change.cordoned_log_dirs = cordoned
+    has_changed = bool(change.log_dirs) or change.cordoned_log_dirs is not None
+    return response, [change, *records] if has_changed else []
 
 
 def assign_replicas(

@@ -104,6 +104,13 @@ class BrokerImage:
     registration: RegisterBrokerRecord
     """All that the broker said, for snapshots."""
 
+    @property
+    def takes_partitions(self) -> bool:
+        """Whether new partitions may go to the broker: not with all directories cordoned."""
+        cordoned = set(self.registration.cordoned_log_dirs or ())
+        has_room = not cordoned or not cordoned.issuperset(self.registration.log_dirs)
+        return has_room and not self.is_fenced
+
 
 @slotted.frozen
 class PartitionChanged:
@@ -276,9 +283,14 @@ class MetadataImage:
 
     def _broker_registration_change(self, record: BrokerRegistrationChangeRecord) -> list[Change]:
         known = self.brokers[record.broker_id]
+        registration = known.registration
         if record.log_dirs:
-            registration = slotted.evolve(known.registration, log_dirs=list(record.log_dirs))
-            self.brokers[record.broker_id] = slotted.evolve(known, registration=registration)
+            registration = slotted.evolve(registration, log_dirs=list(record.log_dirs))
+        if record.cordoned_log_dirs is not None:
+            registration = slotted.evolve(
+                registration, cordoned_log_dirs=list(record.cordoned_log_dirs)
+            )
+        self.brokers[record.broker_id] = slotted.evolve(known, registration=registration)
         return []
 
     def _unregister_broker(self, record: UnregisterBrokerRecord) -> list[Change]:

@@ -140,7 +140,14 @@ class Topics:
 
     def _place(self, first: int, partitions: int, replication_factor: int) -> list[list[int]]:
         """Assign replicas to brokers in turn, each partition starting one broker later."""
-        brokers = sorted(node for node, each in self._image.brokers.items() if not each.is_fenced)
+        registered = self._image.brokers
+        brokers = sorted(node for node, each in registered.items() if each.takes_partitions)
+        if registered and not brokers:
+            raise ApiError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"Unable to replicate the partition {replication_factor} time(s): All brokers are "
+                "currently fenced, or have all their log directories cordoned.",
+            )
         if replication_factor > len(brokers):
             raise ApiError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,

@@ -65,6 +65,7 @@ def _directory(replicas: Replicas, path: str, sizes: Sizes) -> DescribeLogDirsRe
         return described
     if volume is not None:
         described.total_bytes, described.usable_bytes = volume
+    described.is_cordoned = path in replicas.logs.homes.cordoned
     described.topics = [
         DescribeLogDirsTopic(name=name, partitions=partitions) for name, partitions in sizes.items()
     ]

@@ -7,10 +7,11 @@ and no empty log takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.config.log_dirs_config import ALL
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.log_directory import LogDirectory
 
@@ -20,7 +21,8 @@ IsKnown = Callable[[TopicPartition, UUID | None], bool]
 class LogHomes:
     """The directories of logs. ``directories`` take new ones; the metadata log is not counted.
 
-    ``directory_ids`` are their ids.
+    ``directory_ids`` are their ids. ``cordoned`` are the paths of those that take new logs only
+    where there is no other (KIP-1066).
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class LogHomes:
     ) -> None:
         """Raise ``StorageError`` if two directories have a log of the same partition."""
         self.directories = list(directories)
+        self.cordoned: frozenset[str] = frozenset()
         self._metadata_directory = metadata_directory
         self._homes: dict[TopicPartition, LogDirectory] = {}
         self._counts = dict.fromkeys(self.directories, 0)
@@ -75,6 +78,16 @@ class LogHomes:
         """Return whether a log was on its way to another directory when the broker ended."""
         return partition in self._unfinished
 
+    def cordon(self, paths: Collection[str]) -> None:
+        """Let these take no new logs; ``*`` stands for all. Unknown ones are ignored."""
+        known = frozenset(each.path for each in self.directories)
+        self.cordoned = known if ALL in paths else known.intersection(paths)
+
+    @property
+    def cordoned_ids(self) -> frozenset[UUID]:
+        """The ids of the directories that take no new logs."""
+        return frozenset(e.directory_id for e in self.directories if e.path in self.cordoned)
+
     def at(self, path: str) -> LogDirectory | None:
         """Return the directory at a path, None if there is none that can be used."""
         return next((each for each in self.directories if each.path == path), None)
@@ -93,7 +106,8 @@ class LogHomes:
             return home
         if not self.directories:
             raise StorageError(f"there is no data directory left for {partition}")
-        return min(self.directories, key=self._counts.__getitem__)
+        open_ones = [each for each in self.directories if each.path not in self.cordoned]
+        return min(open_ones or self.directories, key=self._counts.__getitem__)
 
     def add(self, partition: TopicPartition, directory: LogDirectory) -> None:
         """Note that a log is in a directory."""

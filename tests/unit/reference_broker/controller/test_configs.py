@@ -126,6 +126,20 @@ def test_a_broker_and_all_brokers_are_configured_apart(controllers: Controllers)
     assert everywhere == {"min.insync.replicas": "1", "log.retention.ms": "2"}
 
 
+def test_directories_are_not_cordoned_at_an_older_metadata_version(
+    controllers: Controllers,
+) -> None:
+    controllers.shard.image.features["metadata.version"] = 29
+
+    refused = controllers.alter(BROKER_RESOURCE, "0", (SET, "cordoned.log.dirs", "*"))
+
+    assert refused.error_code == ErrorCode.INVALID_CONFIG
+    assert "requires metadata.version >= 4.3-IV0" in refused.error_message
+    controllers.shard.image.features["metadata.version"] = 30
+    accepted = controllers.alter(BROKER_RESOURCE, "0", (SET, "cordoned.log.dirs", "*"))
+    assert accepted.error_code == ErrorCode.NONE
+
+
 def test_a_broker_keeps_unknown_configurations(controllers: Controllers) -> None:
     altered = controllers.alter(BROKER_RESOURCE, "0", (SET, "foo.bar", "1"))
 
