@@ -264,6 +264,40 @@ async def test_a_successor_notices_by_the_epoch_of_the_commit_what_was_truncated
     assert handled == expected
 
 
+@virtual_time
+async def test_a_topic_that_was_recreated_keeps_no_other_from_being_committed():
+    async with reference_cluster() as cluster:
+        for topic in ("orders", "bills"):
+            await cluster.create_topic(topic, partitions=1)
+            await produce(cluster, topic, COUNT)
+        handled: list[tuple[str, int]] = []
+
+        async def handle(record: Any) -> None:
+            handled.append((record.topic, record.offset))
+
+        options: dict[str, Any] = {"group_id": "g", "topics": ["orders", "bills"]}
+        options |= {"enable_auto_commit": False, "auto_commit_interval_ms": 1000}
+        async with make_consumer(cluster, **options) as consumer, admin_of(cluster) as admin:
+            task = asyncio.create_task(consumer.process(handle))
+            await eventually(lambda: len(handled) == 2 * COUNT)
+            rule = cluster.faults.on("OffsetCommit").once().delay(5_000)
+            for topic in ("orders", "bills"):
+                await produce(cluster, topic, 1)
+            await eventually(lambda: rule.hits == 1)
+            for topic in ("orders", "bills"):
+                await produce(cluster, topic, 1)
+            await eventually(lambda: len(handled) == 2 * COUNT + 4)
+            consumer.wakeup()  # the last commit waits for the one before it
+            await asyncio.sleep(0.1)
+            await admin.delete_topics(["bills"])
+            await cluster.create_topic("bills", partitions=1)
+            await task
+
+            committed = (await consumer.committed([P0]))[P0]
+        assert committed is not None
+        assert committed.offset == COUNT + 2
+
+
 def stored(request: OffsetCommitRequest) -> OffsetCommitResponse:
     """Answer that offsets are committed."""
     return OffsetCommitResponse(

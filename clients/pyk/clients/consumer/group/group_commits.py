@@ -172,20 +172,33 @@ class GroupCommits:
         *,
         only_news: bool = False,
     ) -> None:
-        """Commit what is finished, with ``only_news`` as far as no commit before this one has gone
-        beyond it once it is its turn."""
+        """Commit what is finished, with ``only_news`` as far as that is wanted once it is its turn:
+        no commit before has gone beyond it, and its partition is still the one that was read."""
         wanted = finished
 
         def still_wanted() -> Collection[TopicPartition]:
             nonlocal wanted
             if only_news:
-                wanted = self._auto_commit.news(finished)
+                news = self._auto_commit.news(finished)
+                wanted = {p: one for p, one in news.items() if self._is_same(p, owners[p])}
             return wanted
 
         offsets = {p: one.offset for p, one in finished.items()}
         topic_ids = self._topic_ids(offsets)
         await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids, still_wanted)
         self.progress.stored(offsets, {p: one.version for p, one in wanted.items()})
+
+    def _is_same(self, partition: TopicPartition, owner: Assignment) -> bool:
+        """Return whether a partition was not lost, nor its topic recreated, since it had this
+        owner: it would keep the others of a commit from being stored."""
+        was_replaced = (
+            partition in self._partitions
+            and self._partitions[partition].buffer.assignment is not owner
+        )
+        if owner.is_lost or was_replaced:
+            log.info("The offset of %s is not committed: it went away meanwhile", partition)
+            return False
+        return True
 
     def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, UUID]:
         """Return the ids of the topics that are read now, of those that are known."""
