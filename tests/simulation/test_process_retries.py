@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -206,3 +207,31 @@ async def test_results_without_a_producer_end_the_call_and_move_no_record(dead_l
             committed = (await consumer.committed([P0]))[P0]
 
         assert committed is None or committed.offset == 0
+
+
+@virtual_time
+async def test_failures_that_the_policy_takes_care_of_are_logged_and_do_not_flood_the_log(caplog):
+    async with cluster_with(500) as cluster:
+        failed: list[int] = []
+
+        async def handle(record: Any) -> None:
+            failed.append(record.offset)
+            raise LookupError("no such customer")
+
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+        async with processing(consumer, handle, dead_letter="orders.dead"):
+            await eventually(lambda: len(failed) == 500)
+
+        lines = [line for line in caplog.messages if "failed" in line]
+        assert lines[0] == (
+            "A handler failed for the record of orders-0 at offset 0, attempt 1; moved to dead "
+            "letter topic 'orders.dead': LookupError('no such customer')"
+        )
+        assert len(lines) < 5
+        assert sum(map(failures_in, lines)) == 500
+
+
+def failures_in(line: str) -> int:
+    """Return how many failures a line of the log counts."""
+    numbers = re.findall(r"(\d+) more", line)
+    return line.startswith("A handler failed") + sum(map(int, numbers))

@@ -78,7 +78,9 @@ async def test_a_record_whose_handler_fails_is_released_alone(caplog: Any):
             await eventually(lambda: cluster.outcomes() == [ACCEPT] * 3)
 
         assert counts == [1, 2, 3]
-        assert "at offset 1, delivered 2 times; released, for another delivery" in caplog.text
+        assert "at offset 1, attempt 1; released after delivery 1, for another one" in caplog.text
+        assert caplog.text.count("A handler failed") == 1
+        assert "Handlers failed 1 more times since the last warning" in caplog.text
 
 
 @virtual_time

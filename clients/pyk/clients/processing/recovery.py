@@ -10,7 +10,9 @@ from typing import Any
 from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, UnknownTopicOrPartitionError
+from pyk.clients.processing.calls import described
 from pyk.clients.processing.dead_letters import MOVING, attempts_before, due_at_ms, moved_headers
+from pyk.clients.processing.failure_warnings import FailureWarnings
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.options import DeadLetter
 from pyk.clients.processing.results import ProducerRecord
@@ -46,6 +48,7 @@ class Recovery:
         self._writes_later = writes_later
         """Whether moved records are results, which a transaction writes."""
         self._producer: AsyncProducer[Any, Any] | None = None
+        self._warnings = FailureWarnings()
 
     async def check_topics(self) -> None:
         """Raise if a topic of records that fail does not exist: now, not when the first one fails.
@@ -88,6 +91,7 @@ class Recovery:
         chance = client.random.random()
         action = after_failure(self._policy, record.topic, job.attempts, error, chance)
         if isinstance(action, CallAgain):
+            self._warn(job, error, f"called again in {action.seconds:.1f} s")
             return action.seconds
         if job.mates:  # until it is known which of its records fail
             job.split()
@@ -96,6 +100,7 @@ class Recovery:
             attempts = job.attempts + attempts_before(record)
             due_ms = client.clock.time_ms() + int(action.seconds * 1000)
             await self._move(job, action.topic, moved_headers(record, error, attempts, due_ms))
+            self._warn(job, error, f"moved to retry topic {action.topic!r}")
         else:
             await self.put_aside(job, error)
         return None
@@ -113,9 +118,26 @@ class Recovery:
         job.results = ()
         if callable(self._dead_letter):
             await _called(self._dead_letter, job.record, error)
+        else:
+            attempts = job.attempts + attempts_before(job.record)
+            await self._move(job, self._dead_letter, moved_headers(job.record, error, attempts))
+        self._warn(job, error, self._where_put_aside(job))
+
+    def _where_put_aside(self, job: Job) -> str:
+        """Say what has become of a record that was put aside."""
+        if isinstance(self._dead_letter, str):
+            return f"moved to dead letter topic {self._dead_letter!r}"
+        return "given to dead_letter"
+
+    def _warn(self, job: Job, error: Exception, following: str) -> None:
+        """Log a failure, and what follows, if it is time for another warning."""
+        others = self._warnings.take_warning(self._core.client.clock.now())
+        if others is None:
             return
-        attempts = job.attempts + attempts_before(job.record)
-        await self._move(job, self._dead_letter, moved_headers(job.record, error, attempts))
+        more = f" ({others} more failed since the last warning)" if others else ""
+        # Its text only: handlers of logs may keep what they get, and the error keeps the consumer.
+        text = repr(error)
+        log.warning("A handler failed for %s; %s%s: %s", described(job), following, more, text)
 
     async def _move(self, job: Job, topic: str, headers: Headers) -> None:
         record = job.record
@@ -127,10 +149,13 @@ class Recovery:
             self._producer = _producer_for(self._core)
         await self._producer.send_and_wait(topic, record.value, record.key, headers=headers)
         place = f"{record.topic}-{record.partition}"
-        log.info("Moved the record of %s at offset %d to %s", place, record.offset, topic)
+        log.debug("Moved the record of %s at offset %d to %s", place, record.offset, topic)
 
     async def close(self) -> None:
         """Close the producer, if there is one."""
+        others = self._warnings.take_rest()
+        if others:
+            log.warning("Handlers failed %d more times since the last warning", others)
         if self._producer is not None:
             await self._producer.close()
 

@@ -81,15 +81,6 @@ def _checked(
 
 def release_it(record: Any, error: Exception) -> None:
     """Stand for the dead letters where there are none: the record is delivered again."""
-    log.warning(
-        "A handler failed for the record of %s-%d at offset %d, delivered %d times; released, for "
-        "another delivery unless the group allows no more: %r",
-        record.topic,
-        record.partition,
-        record.offset,
-        record.delivery_count,
-        error,
-    )
 
 
 class ShareRecovery(Recovery):
@@ -104,6 +95,14 @@ class ShareRecovery(Recovery):
         """Move a record to the dead letters, where it is rejected, or release it."""
         await super().put_aside(job, error)
         self.kinds[job] = self._kind
+
+    def _where_put_aside(self, job: Job) -> str:
+        if self._kind == REJECT:
+            return super()._where_put_aside(job)
+        return (
+            f"released after delivery {job.record.delivery_count}, for another one unless the "
+            "group allows no more"
+        )
 
 
 class ShareHandlerSession:
