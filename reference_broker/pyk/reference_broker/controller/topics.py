@@ -153,7 +153,8 @@ class Topics:
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"Unable to replicate the partition {replication_factor} time(s): The target "
                 f"replication factor of {replication_factor} cannot be reached because only "
-                f"{len(brokers)} broker(s) are registered.",
+                f"{len(brokers)} broker(s) are registered or some brokers have all their log "
+                "directories cordoned.",
             )
         return [
             [brokers[(first + index + turn) % len(brokers)] for turn in range(replication_factor)]
