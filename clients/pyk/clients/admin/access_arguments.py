@@ -79,8 +79,9 @@ def checked_user_alterations(given: Any) -> dict[UserAndMechanism, UserScramCred
     """Return alterations by user and mechanism; raise ``ValueError`` for two of the same."""
     form = "UserScramCredentialUpsertion(…) or UserScramCredentialDeletion(…)"
     found: dict[UserAndMechanism, UserScramCredentialAlteration] = {}
-    for one in several(given, form):
-        if not isinstance(one, UserScramCredentialUpsertion | UserScramCredentialDeletion):
+    kinds = UserScramCredentialUpsertion | UserScramCredentialDeletion
+    for one in [given] if isinstance(given, kinds) else several(given, form):
+        if not isinstance(one, kinds):
             raise TypeError(f"an alteration must be {form}, not {one!r}")
         if (one.user, one.mechanism) in found:
             raise ValueError(f"{one.mechanism.value} of user {one.user!r} is altered twice")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import TypeVar
 
+from pyk.clients.admin.fields import check_field
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.acls import (
     CLUSTER_NAME,
@@ -87,6 +88,10 @@ class AclBinding:
     pattern: ResourcePattern
     entry: AccessControlEntry
 
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "pattern", ResourcePattern)
+        check_field(self, "entry", AccessControlEntry)
+
 
 @slotted.frozen
 class ResourcePatternFilter:
@@ -125,6 +130,10 @@ class AclBindingFilter:
 
     pattern: ResourcePatternFilter = slotted.field(factory=ResourcePatternFilter)
     entry: AccessControlEntryFilter = slotted.field(factory=AccessControlEntryFilter)
+
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "pattern", ResourcePatternFilter)
+        check_field(self, "entry", AccessControlEntryFilter)
 
     @classmethod
     def of(cls, binding: AclBinding) -> AclBindingFilter:

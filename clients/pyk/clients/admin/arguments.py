@@ -112,7 +112,13 @@ def checked_times(
 ) -> dict[TopicPartition, OffsetSpec | int]:
     """Return by partition which offset to look up."""
     form = "OffsetSpec.LATEST or a time in milliseconds"
-    return _by_partition(given, form, lambda place: checked_number(place, form))
+
+    def checked(place: Any) -> OffsetSpec | int:
+        if isinstance(place, bool) or not isinstance(place, int):
+            raise TypeError(f"an offset to list must be {form} since 1970, not {place!r}")
+        return place
+
+    return _by_partition(given, form, checked)
 
 
 def checked_share_offsets(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

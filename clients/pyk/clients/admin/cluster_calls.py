@@ -180,7 +180,7 @@ class ClusterCalls:
         validate_only: bool,
         timeout: float | None,
     ) -> None:
-        wanted = {one.feature: one for one in map(features.checked_update, updates)}
+        wanted = features.checked_updates(updates)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:

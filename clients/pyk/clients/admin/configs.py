@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
+from pyk.clients.admin.fields import check_field, check_member
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_configs import (
@@ -71,6 +72,10 @@ class ConfigResource:
 
     type: ConfigResourceType
     name: str
+
+    def __attrs_post_init__(self) -> None:
+        check_member(self, "type", ConfigResourceType)
+        check_field(self, "name", str)
 
     @classmethod
     def topic(cls, name: str) -> ConfigResource:
@@ -157,6 +162,12 @@ class AlterConfig:
         if not isinstance(value, str | None):
             kind = type(value).__name__  # the value may be a secret
             raise TypeError(f"value of AlterConfig({name!r}) must be a str, not {kind}")
+        check_member(self, "operation", AlterConfigOperation)
+        if value is None and self.operation is not AlterConfigOperation.DELETE:
+            raise ValueError(
+                f"AlterConfig({name!r}) needs a value, or AlterConfigOperation.DELETE to return "
+                "to the default"
+            )
 
 
 def describe_configs_request(

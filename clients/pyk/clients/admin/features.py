@@ -6,6 +6,8 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pyk.clients.admin.arguments import several
+from pyk.clients.admin.fields import check_field, check_member
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsResponse
@@ -34,6 +36,11 @@ class FeatureUpdate:
     level: int
     upgrade_type: UpgradeType = UpgradeType.UPGRADE
 
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "feature", str)
+        check_field(self, "level", int)
+        check_member(self, "upgrade_type", UpgradeType)
+
 
 @slotted.frozen
 class FeatureMetadata:
@@ -57,11 +64,17 @@ def described_features(response: ApiVersionsResponse) -> FeatureMetadata:
     )
 
 
-def checked_update(given: Any) -> FeatureUpdate:
-    """Return an update of a feature."""
-    if isinstance(given, FeatureUpdate):
-        return given
-    raise TypeError(f"an update must be FeatureUpdate(feature, level), not {given!r}")
+def checked_updates(given: Any) -> dict[str, FeatureUpdate]:
+    """Return updates by feature; accept a single one as well, and no two of one feature."""
+    form = "FeatureUpdate(feature, level)"
+    found: dict[str, FeatureUpdate] = {}
+    for one in [given] if isinstance(given, FeatureUpdate) else several(given, form):
+        if not isinstance(one, FeatureUpdate):
+            raise TypeError(f"an update must be {form}, not {one!r}")
+        if one.feature in found:
+            raise ValueError(f"feature {one.feature!r} is given twice")
+        found[one.feature] = one
+    return found
 
 
 def update_request(

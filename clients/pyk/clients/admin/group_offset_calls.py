@@ -22,6 +22,7 @@ from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import KafkaError, UnknownMemberIdError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
@@ -176,5 +177,8 @@ def _explained(answer: Any, group_id: str) -> Any:
         return answer
     reason = f"group {group_id!r} has members, which would go on where they are: stop them first"
     return UnknownMemberIdError(
-        f"{answer}: {reason}", topic=answer.topic, partition=answer.partition, group_id=group_id
+        f"{ErrorCode.UNKNOWN_MEMBER_ID.name} ({answer.code}): {reason}",
+        topic=answer.topic,
+        partition=answer.partition,
+        group_id=group_id,
     )

@@ -13,6 +13,7 @@ from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.offset_resets import (
     OffsetReset,
     ResetTo,
+    checked_choice,
     checked_reset,
     offset_spec,
     reset_offset,
@@ -42,7 +43,7 @@ class HelperCalls:
         timeout: float | None,
     ) -> dict[TopicPartition, OffsetReset]:
         to = checked_reset(to)
-        chosen = None if partitions is None else checked_partitions(partitions)
+        chosen = checked_choice(to, None if partitions is None else checked_partitions(partitions))
         deadline = await self._calls.begin(timeout)
         before = await self._groups.of_group(
             group_id, None, require_stable=False, timeout=self._calls.remaining(deadline)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -32,6 +32,8 @@ def checked_reset(to: object) -> ResetTo:
             checked_partition(partition)
             if isinstance(offset, bool) or not isinstance(offset, int):
                 raise TypeError(f"an offset must be an int, not {offset!r}")
+            if offset < 0:
+                raise ValueError(f"an offset must be 0 or more, not {offset}")
         return dict(to)
     if isinstance(to, timedelta):
         if to < timedelta():
@@ -48,6 +50,17 @@ def checked_reset(to: object) -> ResetTo:
     if isinstance(to, str):
         raise ValueError(f"{FORM}, not {to!r}")
     raise TypeError(f"{FORM}, not {to!r}")
+
+
+def checked_choice(
+    to: ResetTo, partitions: Sequence[TopicPartition] | None
+) -> Sequence[TopicPartition] | None:
+    """Return the partitions to reset; raise ``ValueError`` for one without its offset in ``to``."""
+    if isinstance(to, Mapping):
+        for one in partitions or ():
+            if one not in to:
+                raise ValueError(f"to has no offset for {one}")
+    return partitions
 
 
 def offset_spec(to: ResetTo, now_ms: int) -> OffsetSpec | int:

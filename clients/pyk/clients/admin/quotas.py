@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import attrs
 
+from pyk.clients.admin.fields import check_field
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.alter_client_quotas import (
@@ -103,6 +104,9 @@ class ClientQuotaAlteration:
     entity: ClientQuotaEntity
     ops: Mapping[str, float | None] = attrs.field(converter=_checked_limits)
 
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "entity", ClientQuotaEntity)
+
 
 @attrs.frozen
 class ClientQuotaFilterComponent:
@@ -137,6 +141,13 @@ class ClientQuotaFilter:
     components: tuple[ClientQuotaFilterComponent, ...] = ()
     strict: bool = False
     """Whether an entity must have no other types."""
+
+    def __attrs_post_init__(self) -> None:
+        components: tuple[object, ...] = self.components
+        for one in components:
+            if not isinstance(one, ClientQuotaFilterComponent):
+                form = "ClientQuotaFilterComponent.of_entity(type, name)"
+                raise TypeError(f"a component must be such as {form}, not {one!r}")
 
     @classmethod
     def contains(cls, components: Iterable[ClientQuotaFilterComponent]) -> ClientQuotaFilter:

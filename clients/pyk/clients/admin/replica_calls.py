@@ -7,10 +7,12 @@ from typing import Any
 
 from pyk.clients.admin import quorums, replica_places
 from pyk.clients.admin.arguments import (
-    checked_broker_id,
     checked_enum,
+    checked_name,
+    checked_numbers,
     checked_partitions,
     checked_replicas,
+    several,
 )
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.quorums import ElectionType
@@ -51,7 +53,7 @@ class ReplicaCalls:
     async def describe_log_dirs(
         self, broker_ids: Iterable[int], *, timeout: float | None
     ) -> dict[int, dict[str, LogDirDescription]]:
-        wanted = [checked_broker_id(one) for one in broker_ids]
+        wanted = checked_numbers(broker_ids, "a broker id")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[int]) -> Any:
@@ -65,7 +67,7 @@ class ReplicaCalls:
     async def describe_replica_log_dirs(
         self, replicas: Iterable[TopicPartitionReplica], *, timeout: float | None
     ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
-        wanted = [checked_replica(one) for one in replicas]
+        wanted = checked_replica_list(replicas)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[TopicPartitionReplica]) -> Any:
@@ -82,7 +84,7 @@ class ReplicaCalls:
     async def alter_replica_log_dirs(
         self, paths: Mapping[TopicPartitionReplica, str], *, timeout: float | None
     ) -> None:
-        wanted = {checked_replica(one): path for one, path in paths.items()}
+        wanted = checked_paths(paths)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[TopicPartitionReplica]) -> Any:
@@ -166,12 +168,22 @@ class ReplicaCalls:
         return ToNodes(self._calls.client, nodes, lasting=LASTING_OF_DIRECTORIES)
 
 
-def checked_replica(given: Any) -> TopicPartitionReplica:
-    """Return a replica."""
-    if isinstance(given, TopicPartitionReplica):
-        return given
+def checked_replica_list(given: Any) -> list[TopicPartitionReplica]:
+    """Return replicas; accept a single one as well."""
     form = "TopicPartitionReplica(topic, partition, broker_id)"
-    raise TypeError(f"a replica must be {form}, not {given!r}")
+    listed = [given] if isinstance(given, TopicPartitionReplica) else list(several(given, form))
+    for one in listed:
+        if not isinstance(one, TopicPartitionReplica):
+            raise TypeError(f"a replica must be {form}, not {one!r}")
+    return listed
+
+
+def checked_paths(given: Any) -> dict[TopicPartitionReplica, str]:
+    """Return the log directories of replicas."""
+    form = "{TopicPartitionReplica(topic, partition, broker_id): path}"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"give {form}, not {given!r}")
+    return {one: checked_name(given[one], "a path") for one in checked_replica_list(given)}
 
 
 def _outcomes(found: Mapping[TopicPartition, Any]) -> dict[TopicPartition, bool]:

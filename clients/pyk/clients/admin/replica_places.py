@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from pyk.clients.admin.fields import check_field
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -39,6 +40,11 @@ class TopicPartitionReplica:
     topic: str
     partition: int
     broker_id: int
+
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "topic", str)
+        check_field(self, "partition", int)
+        check_field(self, "broker_id", int)
 
 
 @slotted.frozen

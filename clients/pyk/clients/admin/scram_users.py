@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
+from pyk.clients.admin.fields import check_field
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.alter_user_scram_credentials import (
@@ -70,6 +71,8 @@ class UserScramCredentialUpsertion:
     salt: bytes | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        check_field(self, "user", str)
+        check_field(self, "credential_info", ScramCredentialInfo)
         if self.credential_info.mechanism is None:
             raise ValueError("a credential needs a mechanism")
         if not self.password:
@@ -88,6 +91,9 @@ class UserScramCredentialDeletion:
 
     user: str
     mechanism: ScramMechanism = attrs.field(converter=mechanism_of)
+
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "user", str)
 
 
 UserScramCredentialAlteration: TypeAlias = (
@@ -144,7 +150,7 @@ def altered(
     mechanisms = {one.user: one.mechanism for one in some}
     return {
         (one.user, mechanisms[one.user]): _error(
-            response.api_key, one.error_code, one.error_message
+            response.api_key, one.error_code, one.error_message, one.user
         )
         for one in response.results
         if one.user in mechanisms
@@ -164,7 +170,7 @@ def described(
     if error is not None:
         raise error
     return {
-        one.user: _error(response.api_key, one.error_code, one.error_message)
+        one.user: _error(response.api_key, one.error_code, one.error_message, one.user)
         or UserScramCredentialsDescription(
             one.user,
             tuple(
@@ -176,7 +182,12 @@ def described(
     }
 
 
-def _error(api_key: int, error_code: int, message: str | None) -> KafkaError | None:
+def _error(
+    api_key: int, error_code: int, message: str | None, user: str | None = None
+) -> KafkaError | None:
     if error_code == ErrorCode.NONE:
         return None
-    return error_for(error_code, message, api_key=api_key)
+    error = error_for(error_code, message, api_key=api_key)
+    if user is not None and repr(user) not in error.args[0]:
+        error.args = (f"{error.args[0]} (user {user!r})",)
+    return error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
+from pyk.clients.admin.fields import check_replicas
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
@@ -54,11 +55,23 @@ class NewTopic:
             number = getattr(self, what)
             if isinstance(number, bool) or not isinstance(number, int | None):
                 raise TypeError(f"{what} of NewTopic({self.name!r}) must be an int, not {number!r}")
-        for setting, value in (self.configs or {}).items():
-            if not isinstance(value, str):
-                raise TypeError(
-                    f"configs of NewTopic({self.name!r}): {setting} must be a str, not {value!r}"
-                )
+        _check_configs(self.name, self.configs)
+        what = f"assignments of NewTopic({self.name!r})"
+        if not isinstance(self.assignments, Mapping):
+            raise TypeError(f"{what} must be {{partition: [broker id]}}, not {self.assignments!r}")
+        for partition, replicas in self.assignments.items():
+            check_replicas(f"{what}: those of partition {partition!r}", replicas)
+
+
+def _check_configs(topic: str, configs: object) -> None:
+    what = f"configs of NewTopic({topic!r})"
+    if not isinstance(configs, Mapping | None):
+        raise TypeError(f"{what} must be {{setting: value}}, not {configs!r}")
+    for setting, value in (configs or {}).items():
+        if not isinstance(setting, str):
+            raise TypeError(f"{what}: the name of a setting must be a str, not {setting!r}")
+        if not isinstance(value, str):
+            raise TypeError(f"{what}: {setting} must be a str, not {value!r}")
 
 
 @slotted.frozen
@@ -72,6 +85,8 @@ class NewPartitions:
     def __attrs_post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int):
             raise TypeError(f"count of NewPartitions must be an int, not {self.count!r}")
+        for replicas in self.assignments or ():
+            check_replicas("assignments of NewPartitions: each", replicas)
 
 
 @slotted.frozen
@@ -87,11 +102,17 @@ class CreatedTopic:
 
 
 def by_name(new_topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
-    """Return topics by name; raise ``TypeError`` for anything but :class:`NewTopic`."""
-    found = {}
-    for topic in (new_topics,) if isinstance(new_topics, NewTopic) else new_topics:
+    """Return topics by name; raise ``TypeError`` for anything but :class:`NewTopic`, and
+    ``ValueError`` for two of one name."""
+    found: dict[str, NewTopic] = {}
+    listed = (new_topics,) if isinstance(new_topics, NewTopic) else new_topics
+    if not isinstance(listed, Iterable):
+        raise TypeError(f"give a sequence of NewTopic(name, …), not {listed!r}")
+    for topic in listed:
         if not isinstance(topic, NewTopic):
             raise TypeError(f"a topic to create is NewTopic(name, …), not {topic!r}")
+        if topic.name in found:
+            raise ValueError(f"topic {topic.name!r} is given twice")
         found[topic.name] = topic
     return found
 

@@ -157,7 +157,7 @@ class TransactionCalls:
                 response = await self._calls.send(node_id, request, deadline)
             except KafkaError as error:
                 return error
-            return transactions.fenced_producer(response, node_id)
+            return transactions.fenced_producer(response, transactional_id, node_id)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
             # Only one id fits into a request.

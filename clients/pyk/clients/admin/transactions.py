@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+from pyk.clients.admin.fields import check_field
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.offsets.partition_results import read_partitions
 from pyk.clients.topic_partition import TopicPartition, by_topic
@@ -104,6 +105,12 @@ class AbortTransactionSpec:
     producer_epoch: int
     coordinator_epoch: int
 
+    def __attrs_post_init__(self) -> None:
+        check_field(self, "topic_partition", TopicPartition)
+        check_field(self, "producer_id", int)
+        check_field(self, "producer_epoch", int)
+        check_field(self, "coordinator_epoch", int, "an int, 0 where describe_producers has None")
+
 
 @slotted.frozen
 class ProducerIdAndEpoch:
@@ -121,7 +128,7 @@ def described_transactions(
         one.transactional_id: (
             _described(one, coordinator_id)
             if one.error_code == ErrorCode.NONE
-            else error_for(one.error_code, node_id=coordinator_id, api_key=response.api_key)
+            else _error(one.error_code, one.transactional_id, coordinator_id, response.api_key)
         )
         for one in response.transaction_states
     }
@@ -221,8 +228,14 @@ def written_markers(
 
 
 def fenced_producer(
-    response: InitProducerIdResponse, node_id: int
+    response: InitProducerIdResponse, transactional_id: str, node_id: int
 ) -> ProducerIdAndEpoch | KafkaError:
     if response.error_code != ErrorCode.NONE:
-        return error_for(response.error_code, node_id=node_id, api_key=response.api_key)
+        return _error(response.error_code, transactional_id, node_id, response.api_key)
     return ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
+
+
+def _error(code: int, transactional_id: str, node_id: int, api_key: int) -> KafkaError:
+    error = error_for(code, node_id=node_id, api_key=api_key)
+    error.args = (f"{error.args[0]} (transactional id {transactional_id!r})",)
+    return error

@@ -72,7 +72,7 @@ ORDERS = TopicPartition("orders", 0)
         ("delete_records", {ORDERS: "3"}, "an offset must be an int, not '3'"),
         ("list_offsets", [ORDERS], r"give \{TopicPartition\(topic, partition\): OffsetSpec"),
         ("list_offsets", {ORDERS: "latest"}, r"OffsetSpec\.LATEST or a time.*not 'latest'"),
-        ("list_offsets", {ORDERS: 1.5}, "time in milliseconds must be an int, not 1.5"),
+        ("list_offsets", {ORDERS: 1.5}, "a time in milliseconds since 1970, not 1.5"),
         ("describe_consumer_groups", [None], "a group id must be a str, not None"),
         ("delete_consumer_groups", None, "each a group id, not None"),
         ("list_consumer_group_offsets", ["g"], r"a group id must be a str, not \['g'\]"),

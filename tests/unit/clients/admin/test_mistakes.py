@@ -10,19 +10,33 @@ from uuid import UUID
 import pytest
 
 from pyk.clients import (
+    AbortTransactionSpec,
+    AccessControlEntry,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
     Admin,
     AlterConfig,
+    AlterConfigOperation,
     AsyncAdmin,
+    ClientQuotaAlteration,
+    ClientQuotaFilter,
     ClosedError,
     ConfigResource,
+    FeatureUpdate,
     NewPartitions,
     NewTopic,
     RaftVoterEndpoint,
     TopicPartition,
+    TopicPartitionReplica,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
 )
 
 PLACE = TopicPartition("orders", 0)
 ID = UUID(int=1)
+REPLICA = TopicPartitionReplica("orders", 0, 0)
+READS = AccessControlEntry("User:alice", AclOperation.READ)
 MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     (
         "a name as a topic",
@@ -149,6 +163,31 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     ("timeout", lambda a: a.list_topics(timeout=-1), ValueError, "from 0 on, not -1"),
     ("pause", lambda a: next(a.watch_groups(every=0)), ValueError, "every must be more than 0"),
     ("condition", lambda a: a.wait_until("orders"), TypeError, "Until.topic_exists"),
+    ("no new topics", lambda a: a.create_topics(None), TypeError, r"sequence of NewTopic\(name"),
+    (
+        "a topic twice",
+        lambda a: a.create_topics([NewTopic("o", 1), NewTopic("o", 3)]),
+        ValueError,
+        "topic 'o' is given twice",
+    ),
+    ("no brokers", lambda a: a.describe_log_dirs(None), TypeError, "each a broker id"),
+    ("a place", lambda a: a.describe_replica_log_dirs([PLACE]), TypeError, "a replica must be Top"),
+    ("replicas to move", lambda a: a.alter_replica_log_dirs([PLACE]), TypeError, r"id\): path}"),
+    ("a path", lambda a: a.alter_replica_log_dirs({REPLICA: 5}), TypeError, "a path must be a str"),
+    ("a feature", lambda a: a.update_features("x"), TypeError, r"FeatureUpdate\(feature, level\)"),
+    (
+        "a feature twice",
+        lambda a: a.update_features([FeatureUpdate("x", 1), FeatureUpdate("x", 2)]),
+        ValueError,
+        "feature 'x' is given twice",
+    ),
+    ("offsets", lambda a: a.reset_offsets("g", to={PLACE: -1}), ValueError, "must be 0 or more"),
+    (
+        "another partition",
+        lambda a: a.reset_offsets("g", to={PLACE: 1}, partitions=[TopicPartition("orders", 1)]),
+        ValueError,
+        "to has no offset for orders-1",
+    ),
 ]
 
 
@@ -167,6 +206,46 @@ def test_a_mistake_is_named_before_anything_is_connected(
 ) -> None:
     with pytest.raises(error, match=words):
         call(admin)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: NewTopic("o", configs=[("a", "b")]), "{setting: value}"),
+        (lambda: NewTopic("o", configs={5: "b"}), "name of a setting must be a str, not 5"),
+        (lambda: NewTopic("o", assignments=[[0]]), r"{partition: \[broker id\]}"),
+        (lambda: NewTopic("o", assignments={0: 1}), "of partition 0 must be a sequence of broker"),
+        (lambda: NewPartitions(2, [0]), "each must be a sequence of broker ids, not 0"),
+        (lambda: NewPartitions(2, [["0"]]), "sequence of broker ids"),
+        (lambda: ConfigResource("topic", "o"), "ConfigResourceType.TOPIC, "),
+        (lambda: ConfigResource.topic(5), "name of ConfigResource must be a str, not 5"),
+        (lambda: AlterConfig("a", "b", "SET"), "operation of AlterConfig must be one of"),
+        (lambda: TopicPartitionReplica("o", "0", 0), "partition of .* must be an int, not '0'"),
+        (lambda: TopicPartitionReplica("o", 0, True), "broker_id of .* must be an int, not True"),
+        (lambda: FeatureUpdate("x", "1"), "level of FeatureUpdate must be an int"),
+        (lambda: FeatureUpdate("x", 1, "UPGRADE"), "UpgradeType.SAFE_DOWNGRADE"),
+        (lambda: AbortTransactionSpec(PLACE, 1, 0, None), "0 where describe_producers has None"),
+        (lambda: AclBinding("o", READS), "pattern of AclBinding must be a ResourcePattern"),
+        (lambda: AclBindingFilter("o"), "pattern of AclBindingFilter must be a ResourcePatternF"),
+        (lambda: ClientQuotaAlteration({"user": "b"}, {}), "must be a ClientQuotaEntity"),
+        (lambda: ClientQuotaFilter.contains(["user"]), "ClientQuotaFilterComponent.of_entity"),
+        (
+            lambda: UserScramCredentialUpsertion("b", "SCRAM-SHA-256", "x"),
+            "credential_info of .* must be a ScramCredentialInfo",
+        ),
+        (lambda: UserScramCredentialDeletion(5, "SCRAM-SHA-256"), "user of .* must be a str"),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_named(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        make()
+
+
+def test_a_setting_without_a_value_is_refused_unless_it_is_deleted() -> None:
+    with pytest.raises(ValueError, match="to return to the default"):
+        AlterConfig("retention.ms")
+
+    assert AlterConfig("retention.ms", None, AlterConfigOperation.DELETE).value is None
 
 
 def test_values_of_wrong_types_are_refused_where_they_are_made() -> None:
