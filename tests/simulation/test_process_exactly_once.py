@@ -282,6 +282,7 @@ async def test_what_a_note_cannot_name_is_not_written_before_it_can(limit):
         assert await all_bills(cluster) == list(range(COUNT))
         assert len(second.handled) == COUNT - some
         assert (some == COUNT // 2) is (limit == 4096)
+        assert some > 3
         await second.wake()
 
 
@@ -330,6 +331,21 @@ async def test_an_aborted_transaction_is_written_again_without_another_call():
 
 
 @virtual_time
+async def test_a_transaction_with_enough_results_does_not_wait_for_more():
+    async with cluster_with_orders(6000) as cluster:
+        biller = Biller(cluster)
+        biller.duration = float
+        biller.options = {"ordering": "none", "concurrency": 500}
+        biller.start()
+        await eventually(lambda: len(biller.handled) > 500)
+        began = current_clock().now()
+        await eventually(lambda: len(biller.handled) == 6000)
+
+        assert current_clock().now() - began < 0.3  # 0.4 at least if each of them waited
+        await biller.wake()
+
+
+@virtual_time
 async def test_a_fenced_producer_ends_the_call_and_its_successor_goes_on():
     async with cluster_with_orders() as cluster:
         first = Biller(cluster)
@@ -373,10 +389,12 @@ async def test_a_result_that_brokers_refuse_ends_the_call_without_dead_letters()
             return ProducerRecord("bills", b"x" * 2_000_000)
 
         biller.bill = bill  # type: ignore[method-assign]
+        began = current_clock().now()
         biller.start()
 
         with pytest.raises(RecordTooLargeError) as caught:
             await biller.task
+        assert current_clock().now() - began < 5  # the other results are not waited for
         assert "while handling the record of orders-" in caught.value.__notes__[0]
         error: BaseException | None = caught.value
         for _ in range(10):

@@ -7,12 +7,17 @@ import gc
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any
 
 import pytest
 
 from pyk.clients import AsyncAdmin, AsyncProducer, RetryPolicy, TopicPartition
-from pyk.clients.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
+from pyk.clients.errors import (
+    KafkaTimeoutError,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import P0, make_consumer, network_of, produce, reference_cluster
 from support.environments import client_options
@@ -150,6 +155,84 @@ async def test_what_waits_for_its_time_does_not_outlive_the_call():
         gc.collect()
 
         assert gone() is None
+
+
+@virtual_time
+async def test_a_batch_waits_until_all_of_its_records_are_due():
+    async with cluster_with("orders.1m") as cluster:
+        calls: list[tuple[float, list[bytes]]] = []
+        now_ms = current_clock().time_ms()
+        clients = client_options(network_of(cluster))
+        async with AsyncProducer(cluster.bootstrap, **clients) as producer:
+            for seconds in (60, 20):
+                headers = [("pyk-retry-at", b"%d" % (now_ms + 1000 * seconds))]
+                await producer.send_and_wait("orders.1m", b"%d" % seconds, headers=headers)
+        began = current_clock().now()
+
+        async def handle(records: Any) -> None:
+            calls.append((current_clock().now() - began, [record.value for record in records]))
+
+        async with make_consumer(cluster, group_id="g", topics=["orders.1m"]) as consumer:
+            task = asyncio.create_task(consumer.process_batches(handle, retry=RETRIES))
+            await eventually(lambda: bool(calls), timeout=200)
+            consumer.wakeup()
+            await task
+
+        [(seconds, values)] = calls
+        assert seconds >= 59
+        assert values == [b"60", b"20"]
+
+
+@virtual_time
+async def test_the_attempts_in_all_topics_are_counted():
+    async with cluster_with("orders.1m", "orders.1h", "orders.dead") as cluster:
+        policy = RetryPolicy(attempts=2, backoff=0.1, topics={"orders.1m": 60, "orders.1h": 3600})
+        topics = ["orders", *policy.topics]
+        async with make_consumer(cluster, group_id="g", topics=topics) as consumer:
+            task = asyncio.create_task(
+                consumer.process(fail, retry=policy, dead_letter="orders.dead")
+            )
+            await asyncio.sleep(4000)
+            consumer.wakeup()
+            await task
+
+        dead = await records_of(cluster, "orders.dead", 3)
+        assert [dict(record.headers)["pyk-attempts"] for record in dead] == [b"6"] * 3
+
+
+@pytest.mark.parametrize("transactional_id", [None, "orders"])
+@virtual_time
+async def test_a_record_that_is_too_large_for_the_dead_letters_ends_the_call(transactional_id):
+    options: dict[str, Any] = {"group_id": "g", "topics": ["orders"]}
+    if transactional_id is not None:
+        options |= {"enable_auto_commit": False, "isolation_level": "read_committed"}
+    async with cluster_with() as cluster:
+        limits = {"max.message.bytes": "10000"}
+        await cluster.create_topic("orders.dead", partitions=1, configs=limits)
+        clients = client_options(network_of(cluster))
+        producer: AsyncProducer[Any, Any] = AsyncProducer(
+            cluster.bootstrap, transactional_id=transactional_id, **clients
+        )
+        large = Random(0).randbytes(900_000)
+        async with AsyncProducer(cluster.bootstrap, **clients) as writer:
+            await writer.send_and_wait("orders", b"large", headers=[("document", large)])
+        calls: list[int] = []
+
+        async def fail_if_large(record: Any) -> None:
+            calls.append(record.offset)
+            if record.value == b"large":
+                await fail(record)
+
+        async with producer, make_consumer(cluster, **options) as consumer:
+            with pytest.raises(RecordTooLargeError, match=r"orders\.dead-0 exceeds") as raised:
+                await consumer.process(
+                    fail_if_large, dead_letter="orders.dead", producer=producer, concurrency=1
+                )
+
+            assert calls == [0, 1, 2, 3]
+            assert "orders-0 at offset 3" in raised.value.__notes__[0]
+            committed = (await consumer.committed([P0]))[P0]
+            assert committed is None or committed.offset == 3
 
 
 @pytest.mark.parametrize("due", [b"soon", b"", b"-1", b"9" * 400])
