@@ -377,6 +377,7 @@ class AsyncCluster:
         "partition": 2, "timestamp_ms": …}``. Returns once all are stored; raises the broker's error
         for what it does not take.
         """
+        from .record_notation import check_list
         from .record_waits import until_safe
         from .seeding import batches_of
 
@@ -384,6 +385,7 @@ class AsyncCluster:
             raise TypeError(f"seed() takes {{topic: records}}, not {type(records).__name__}")
         for topic, written in records.items():
             broker = self._controller()
+            check_list(topic, written)
             if topic in broker.services.internal_topics:
                 raise ValueError(f"{topic!r} is written by the broker only")
             if not self._partitions_of(topic):
@@ -457,7 +459,7 @@ class AsyncCluster:
 
     def _controller(self) -> Broker:
         if not self._brokers:
-            raise RuntimeError("no node is running: start one first")
+            raise RuntimeError(f"no node is running: {self._how_to_open}, or start a node")
         return next(iter(self._brokers.values()))
 
     def _is_running(self, broker: Broker) -> bool:

@@ -27,7 +27,16 @@ def fields_of(record: WrittenRecord) -> dict[str, Any]:
         if len(record) != _PAIR:
             raise TypeError(f"a tuple is a record's key and value, not {len(record)} items")
         return {"key": _bytes_of(record[0], "key"), "value": _bytes_of(record[1], "value")}
+    if isinstance(record, list):
+        raise TypeError("a list is not a record: give each record of it by itself, as in *records")
     return {"value": _bytes_of(record, "value")}
+
+
+def check_list(topic: str, records: object) -> None:
+    """Raise ``TypeError`` for one record in place of a list: a str would pass for letters."""
+    if isinstance(records, str | bytes | Mapping | ConsumerRecord):
+        kind = type(records).__name__
+        raise TypeError(f"the records of {topic!r} must be a list of records, not one {kind}")
 
 
 def _fields_of_mapping(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -181,6 +181,15 @@ async def test_a_blocking_wait_on_an_event_loop_says_what_it_blocked() -> None:
     assert "expect() blocked the event loop" in failed.value.__notes__[0]
 
 
+@pytest.mark.parametrize("record", ["abc", b"abc", {"value": "abc"}])
+def test_one_record_in_place_of_a_list_is_not_seeded(record: Any) -> None:
+    with Cluster() as cluster:
+        with pytest.raises(TypeError, match="records of 'orders' must be a list of records, not"):
+            cluster.seed({"orders": record})
+        with pytest.raises(ApiError, match="no topic"):
+            cluster.records("orders")
+
+
 def test_seeding_without_topics_says_what_is_needed() -> None:
     records: Any = [b"one"]
     with Cluster() as cluster, pytest.raises(TypeError, match=r"\{topic: records\}, not list"):
@@ -190,3 +199,5 @@ def test_seeding_without_topics_says_what_is_needed() -> None:
 async def test_an_async_cluster_that_is_not_open_says_how_to_enter_it() -> None:
     with pytest.raises(RuntimeError, match=r"enter it with `async with`, or await open\(\)"):
         print(AsyncCluster().bootstrap)
+    with pytest.raises(RuntimeError, match=r"enter it with `async with`, or await open\(\)"):
+        await AsyncCluster().seed({"orders": [b"one"]})

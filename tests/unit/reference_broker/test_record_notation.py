@@ -85,3 +85,8 @@ def test_records_have_the_present_time_or_their_own() -> None:
 
     (batch,) = read_batches(data)
     assert [record.timestamp for record in batch] == [NOW_MS, 5]
+
+
+def test_a_list_in_place_of_records_is_explained() -> None:
+    with pytest.raises(TypeError, match=r"a list is not a record: .* as in \*records"):
+        fields_of(["a", "b"])  # type: ignore[arg-type]
