@@ -72,6 +72,7 @@ class LogManager:
         self._schedule = MaintenanceSchedule(config, environment.clock.now())
         self.compactor = LogCompactor(
             self,
+            lambda each: self.get(each.topic_partition) is each,
             environment.clock,
             environment.disk,
             lambda: self.perform(Task.CHECKPOINT_COMPACTION),

@@ -67,19 +67,21 @@ class _Pass:
 class LogCompactor:
     """The compaction of the logs of a broker. Belongs to the broker's loop.
 
-    ``arm`` is told when to call ``run`` the next time; ``when_compacted`` is called after each
-    pass.
+    ``arm`` is told when to call ``run`` the next time; ``is_used`` tells whether a log is still one
+    of ``logs``; ``when_compacted`` is called after each pass.
     """
 
     def __init__(
         self,
         logs: Iterable[Log],
+        is_used: Callable[[Log], bool],
         clock: Clock,
         disk: Disk,
         when_compacted: Callable[[], object],
     ) -> None:
         self.arm: Callable[[float], None] = lambda at: None
         self._logs = logs
+        self._is_used = is_used
         self._clock = clock
         self._disk = disk
         self._when_compacted = when_compacted
@@ -202,7 +204,7 @@ class LogCompactor:
         self, running: _Pass, config: BrokerConfig, error: BaseException | None
     ) -> None:
         """Swap what is ready, and let the pass go on when it may."""
-        if self._is_closed or running.is_outdated or running.log not in list(self._logs):
+        if self._is_closed or running.is_outdated or not self._is_used(running.log):
             self._end(running)
         elif error is not None:
             self._report(running.log, error, config)
