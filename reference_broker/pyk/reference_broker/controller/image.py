@@ -15,6 +15,7 @@ from pyk.protocol.messages.access_records import (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
+from pyk.protocol.messages.metadata_change_records import ClearElrRecord
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerRegistrationChangeRecord,
@@ -251,6 +252,22 @@ class MetadataImage:
         name = TopicPartition(topic.name, record.partition_id)
         return [PartitionChanged(name, topic.topic_id, partition)]
 
+    def _clear_elr(self, record: ClearElrRecord) -> list[Change]:
+        """Forget the eligible leader replicas of a topic, or of all."""
+        topics = [self.topics[record.topic_name]] if record.topic_name else self.topics.values()
+        changes: list[Change] = []
+        for topic in topics:
+            for number, known in topic.partitions.items():
+                if known.eligible_leader_replicas or known.last_known_elr:
+                    change = PartitionChangeRecord(
+                        partition_id=number,
+                        topic_id=topic.topic_id,
+                        eligible_leader_replicas=[],
+                        last_known_elr=[],
+                    )
+                    changes += self._partition_change(change)
+        return changes
+
     def _remove_topic(self, record: RemoveTopicRecord) -> list[Change]:
         topic = self.topics_by_id.pop(record.topic_id)
         del self.topics[topic.name]
@@ -372,6 +389,7 @@ _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     TopicRecord: MetadataImage._topic,
     PartitionRecord: MetadataImage._partition,
     PartitionChangeRecord: MetadataImage._partition_change,
+    ClearElrRecord: MetadataImage._clear_elr,
     RemoveTopicRecord: MetadataImage._remove_topic,
     ConfigRecord: MetadataImage._config,
     RegisterBrokerRecord: MetadataImage._register_broker,

@@ -303,6 +303,20 @@ def test_a_move_that_is_given_up_leaves_nothing(filesystem):
     assert not [name for name in filesystem.list_directory(B) if name.startswith("orders")]
 
 
+def test_a_move_that_changes_its_way_leaves_nothing_where_it_went_first(filesystem):
+    broker = MovingBroker(filesystem)
+    filled(broker)
+    broker.move(B)
+    broker.step()
+
+    broker.move(C)
+    broker.finish()
+    broker.logs.homes.at(B).tasks.perform(Task.REMOVE_DELETED_FILES)
+
+    assert broker.home == C
+    assert not [name for name in filesystem.list_directory(B) if name.startswith("orders")]
+
+
 def test_a_log_that_is_deleted_while_it_moves_is_gone(filesystem):
     broker = MovingBroker(filesystem)
     filled(broker)
@@ -344,14 +358,25 @@ def test_a_move_keeps_to_its_rate(filesystem):
     assert broker.clock.now() - began >= (log.segments.size - 400) / 100
 
 
-def test_a_log_that_moves_is_not_compacted(filesystem):
+def test_a_log_is_not_compacted_while_it_moves(filesystem):
     broker = MovingBroker(filesystem, log_cleaner_backoff_ms=0)
     log = broker.create(cleanup_policy="compact", internal_segment_bytes="200")
     for _ in range(20):
         append(log, b"same key")
+    log.flusher.flush_now()
+    size = log.segments.size
     broker.move(B)
-    sizes = len(log.segments)
 
-    broker.logs.compactor.run(broker.logs.config)
+    compact(broker)
 
-    assert len(log.segments) == sizes
+    assert log.segments.size == size
+    broker.logs.moves.end(ORDERS)
+    compact(broker)
+    assert log.segments.size < size
+
+
+def compact(broker: MovingBroker) -> None:
+    """Let the compactor do what there is to do."""
+    for _ in range(50):
+        broker.clock.advance(1)
+        broker.logs.compactor.run(broker.logs.config)
