@@ -38,6 +38,13 @@ def checked_count(count: Any, what: str) -> int:
     return count
 
 
+def checked_choice(choice: Any, name: str) -> bool | None:
+    """Return True, False or None; raise ``TypeError`` for anything else."""
+    if choice is not None and not isinstance(choice, bool):
+        raise TypeError(f"{name} must be True, False or None, not {choice!r}")
+    return choice
+
+
 def check_commit_callback(callback: object) -> None:
     """Raise ``TypeError`` for what cannot be called with the offsets and the error of a commit."""
     if not callable(callback):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.arguments import checked_count, checked_timeout
+from pyk.clients.arguments import checked_choice, checked_count, checked_timeout
 
 
 @pytest.mark.parametrize("timeout", [None, 0, 0.5, 60])
@@ -40,3 +40,14 @@ def test_counts_are_ints_from_1_on() -> None:
 def test_a_count_of_another_type_is_refused(count: Any) -> None:
     with pytest.raises(TypeError, match="max_records must be an int, not "):
         checked_count(count, "max_records")
+
+
+@pytest.mark.parametrize("choice", [True, False, None])
+def test_a_choice_is_true_false_or_none(choice: bool | None) -> None:
+    assert checked_choice(choice, "leave_group") is choice
+
+
+@pytest.mark.parametrize("choice", ["no", 0, 1])
+def test_a_choice_of_another_type_is_refused(choice: Any) -> None:
+    with pytest.raises(TypeError, match="leave_group must be True, False or None, not "):
+        checked_choice(choice, "leave_group")

@@ -321,3 +321,16 @@ def test_a_partitioner_is_not_a_name() -> None:
         ConfigurationError, match="partitioner must be a callable, not 'murmur2'; leave it out"
     ):
         Producer(NOWHERE, partitioner="murmur2")  # type: ignore[arg-type]
+
+
+async def test_a_str_does_not_say_whether_to_leave_the_group() -> None:
+    leave: Any = "no"
+    consumer = Consumer[Any, Any](NOWHERE, group_id="g")
+    with pytest.raises(TypeError, match="leave_group must be True, False or None, not 'no'"):
+        consumer.close(leave_group=leave)
+    consumer.close()
+
+    awaited = AsyncConsumer[Any, Any](NOWHERE, group_id="g")
+    with pytest.raises(TypeError, match="leave_group must be True, False or None, not 'no'"):
+        await awaited.close(leave_group=leave)
+    await awaited.close()

@@ -39,7 +39,7 @@ The class of a code is its name in CamelCase: ``GROUP_ID_NOT_FOUND`` is
 
 from __future__ import annotations
 
-from pyk.clients.errors.advice import ADVICE
+from pyk.clients.errors.advice import advice_for
 from pyk.clients.errors.base import (
     BrokerError,
     KafkaError,
@@ -428,7 +428,7 @@ def error_for(
         meaning = _meaning(known or UnknownCodeError)
     else:
         meaning = _shown(message)
-    if advice := needed_acl(api_key, code) or ADVICE.get(code):
+    if advice := needed_acl(api_key, code) or advice_for(api_key, code):
         meaning = f"{meaning.rstrip('.')}; {advice}"
     text = f"{ErrorCode(code).name} ({code}): {meaning}"
     error = (known or UnknownCodeError)(

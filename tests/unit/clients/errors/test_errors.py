@@ -339,3 +339,43 @@ def test_a_copy_to_raise_has_a_traceback_of_its_own_and_the_same_cause() -> None
     assert copied.__cause__ is error.__cause__
     assert copied.__traceback__ is not None
     assert error.__traceback__ is None
+
+
+@pytest.mark.parametrize(
+    ("api_key", "code", "advice"),
+    [
+        (
+            ApiKey.JOIN_GROUP,
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            "must have a partition_assignment_strategy in common; groups of consumers, share",
+        ),
+        (
+            ApiKey.CONSUMER_GROUP_HEARTBEAT,
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            "; groups of consumers, share groups and streams groups each need a group_id of their",
+        ),
+        (
+            ApiKey.SHARE_GROUP_HEARTBEAT,
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            "; groups of consumers, share groups and streams groups each need a group_id of their",
+        ),
+        (
+            ApiKey.CONSUMER_GROUP_HEARTBEAT,
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            "; close that member first, or give each its own group_instance_id",
+        ),
+    ],
+)
+def test_a_member_that_cannot_join_is_told_what_to_do(
+    api_key: ApiKey, code: ErrorCode, advice: str
+) -> None:
+    error = error_for(code, "Not so.", group_id="g", api_key=api_key)
+
+    assert advice in str(error)
+    assert str(error).startswith(f"{code.name} ({int(code)}): Not so; ")
+
+
+def test_advice_for_members_is_not_given_to_others() -> None:
+    error = error_for(ErrorCode.GROUP_ID_NOT_FOUND, api_key=ApiKey.DELETE_GROUPS)
+
+    assert "group_id of their own" not in str(error)

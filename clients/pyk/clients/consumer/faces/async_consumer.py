@@ -12,6 +12,7 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from pyk.clients.arguments import checked_choice
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
@@ -77,7 +78,8 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         task of the consumer's event loop may close it; on another loop it raises
         :class:`StateError`.
         """
-        await self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave_group))
+        leave = checked_choice(leave_group, "leave_group")
+        await self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave))
 
     # -- records -----------------------------------------------------------------------------------
 

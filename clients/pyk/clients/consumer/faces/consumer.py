@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from pyk.clients.arguments import checked_choice
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
@@ -72,7 +73,8 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         ``commit()`` is called first or the ``with`` block is left without an exception. Any thread
         may close it; a second one waits for the first.
         """
-        self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave_group))
+        leave = checked_choice(leave_group, "leave_group")
+        self._close(timeout, lambda deadlines: self._close_steps(deadlines, leave))
 
     # -- records -----------------------------------------------------------------------------------
 

@@ -85,7 +85,10 @@ class PositionCalls:
         self._check()
         topic_partition = checked_partition(partition)
         if topic_partition not in self._partitions:
-            raise StateError(f"{topic_partition} is not assigned to this consumer")
+            raise StateError(
+                f"{topic_partition} is not assigned to this consumer; a group assigns partitions "
+                "while it is polled: wait for assignment(), or use a listener"
+            )
         return self._partitions[topic_partition]
 
     async def position(self, partition: tuple[str, int], timeout: float | None) -> int:

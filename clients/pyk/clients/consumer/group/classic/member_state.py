@@ -11,6 +11,7 @@ from pyk.clients.errors import (
     UnknownMemberIdError,
     error_for,
 )
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 COORDINATOR_MOVED = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
@@ -63,4 +64,4 @@ def refusal(code: ErrorCode, request: str, options: MemberOptions) -> KafkaError
             "also the time that members have for it: raise it if it is short",
             group_id=options.group_id,
         )
-    return error_for(code, group_id=options.group_id)
+    return error_for(code, group_id=options.group_id, api_key=ApiKey.JOIN_GROUP)
