@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 SNIPPET = re.compile(r"(<!-- not run -->\n)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NEEDS_SPARK = {"spark.md"}
+# A reader who follows the guide has one broker, and a group of one page must not be of another type
+# on the next one.
+ABOUT_GROUPS = ["groups", "slow-handlers", "share-groups", "read-once", "exactly-once", "consuming"]
 
 
 def snippets(page: Path) -> list[tuple[int, str]]:
@@ -71,3 +74,13 @@ def test_the_snippets_of_a_page_run(
 
     with Cluster() as cluster, ForwardProxy(login=("alice", "secret")) as proxy:
         run(page, cluster.bootstrap, f"127.0.0.1:{proxy.port}")
+
+
+def test_the_pages_about_groups_run_one_after_the_other_on_one_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with Cluster() as cluster:
+        for name in ABOUT_GROUPS:
+            run(ROOT / "docs" / f"{name}.md", cluster.bootstrap, "no proxy")
