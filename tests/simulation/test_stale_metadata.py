@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,9 @@ from pyk.clients import AsyncConsumer
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.administering import fetched
 from support.consuming import P0, fetching, make_consumer, produce, reference_cluster
 from support.fetching_cluster import FetchingCluster
 
@@ -234,6 +237,30 @@ async def test_answers_with_the_id_of_a_deleted_topic_do_not_rewind_the_new_one(
         after = append_everywhere(cluster, range(30, 60))
 
         assert sorted(await poll(consumer, 10)) == sorted(after)
+
+
+@virtual_time
+async def test_a_committed_offset_of_a_deleted_topic_that_comes_late_is_not_read_from():
+    async with reading(group_id="g", auto_offset_reset="earliest") as (cluster, consumer):
+        may_answer = asyncio.Event()
+
+        async def answer_late(request: OffsetFetchRequest) -> OffsetFetchResponse:
+            await may_answer.wait()
+            return fetched("orders", 0, 5)
+
+        cluster.once(OffsetFetchRequest, answer_late)
+        cluster.on(OffsetFetchRequest, lambda _: fetched("orders", 0, -1))
+        consumer.assign([P0])
+        await poll(consumer, 1)
+        recreate(cluster)
+        for _ in range(3):
+            ask_for_metadata(consumer)
+            await poll(consumer, 1)
+        cluster.append([b"%d" % value for value in range(9)])
+
+        may_answer.set()
+
+        assert await poll(consumer, 5) == [b"%d" % value for value in range(9)]
 
 
 def with_topic_id(cluster: FetchingCluster, topic_id: UUID) -> Any:
