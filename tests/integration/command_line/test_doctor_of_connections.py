@@ -189,6 +189,17 @@ def test_a_login_at_a_listener_without_logins_is_told(cluster: Cluster) -> None:
     assert found.only["advice"].startswith("give security_protocol='PLAINTEXT'")
 
 
+def test_a_listener_that_wants_a_login_is_told_in_the_words_of_the_client() -> None:
+    with Cluster(sasl={"alice": "secret"}) as cluster:
+        found = doctor(cluster.bootstrap)
+        error = of_client(cluster.bootstrap, {"security.protocol": "PLAINTEXT"})
+
+    assert found.ran.code == 1
+    assert found.only["check"] == "Metadata"
+    assert found.only["advice"].startswith("a listener that requires SASL closes connections")
+    assert found.only["advice"] in str(error)
+
+
 # -- versions --------------------------------------------------------------------------------------
 
 

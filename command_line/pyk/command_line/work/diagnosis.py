@@ -13,7 +13,14 @@ from pyk.clients import AsyncAdmin, Node
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.dialer import SILENCE, Dialer, Progress
-from pyk.clients.errors import ClosedError, KafkaError, NodeUnavailableError, Stage
+from pyk.clients.engine.metadata_source import CUT_OFF
+from pyk.clients.errors import (
+    ClosedError,
+    KafkaError,
+    NodeDisconnectedError,
+    NodeUnavailableError,
+    Stage,
+)
 from pyk.command_line.checks.cluster_state import controller_findings, version_findings
 from pyk.command_line.checks.connections import (
     Identity,
@@ -166,7 +173,9 @@ class Diagnosis:
         except (KafkaError, TimeoutError) as error:
             cause = str(error) or f"no answer within {self._timeout:.3g} s"
             meaning = "the broker accepts the client, and does not say who leads which partition"
-            advice = SILENCE[Stage.METADATA]
+            uses_sasl = self._config.uses_sasl
+            is_cut_off = isinstance(error, NodeDisconnectedError) and not uses_sasl
+            advice = CUT_OFF if is_cut_off else SILENCE[Stage.METADATA]
             self._tell([failed(Stage.METADATA.value, str(connection.node), cause, meaning, advice)])
             return None
         self._cluster_id, self._reached = response.cluster_id, connection.node
