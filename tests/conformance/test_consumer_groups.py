@@ -256,6 +256,29 @@ async def test_classic_requests_about_a_consumer_group(coordinator: Coordinator)
     assert E(gone.error_code) is E.NONE
 
 
+async def test_offsets_of_partitions_that_do_not_exist_are_not_deleted(
+    coordinator: Coordinator,
+) -> None:
+    client, group, topic = coordinator.client, coordinator.group, coordinator.topic
+    assert await coordinator.commit("", -1) is E.NONE
+    deletion = OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequestTopic(
+                name=topic,
+                partitions=[
+                    OffsetDeleteRequestPartition(partition_index=number) for number in (0, 1000)
+                ],
+            )
+        ],
+    )
+
+    (deleted,) = (await client.ask(deletion, 0)).topics
+
+    codes = {each.partition_index: E(each.error_code) for each in deleted.partitions}
+    assert codes == {0: E.NONE, 1000: E.UNKNOWN_TOPIC_OR_PARTITION}
+
+
 async def test_offsets_of_an_empty_classic_group_stay_when_it_changes_its_type(
     coordinator: Coordinator,
 ) -> None:

@@ -313,11 +313,12 @@ def offset_delete(
     """Delete committed offsets of topics that the group is not subscribed to."""
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    topics = services.image.topics
     known = [
         (topic.name, partition.partition_index)
         for topic in request.topics
         for partition in topic.partitions
-        if topic.name in services.image.topics
+        if topic.name in topics and partition.partition_index in topics[topic.name].partitions
     ]
 
     return ask_group(
