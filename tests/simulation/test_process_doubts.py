@@ -82,7 +82,7 @@ async def test_a_call_that_is_cancelled_leaves_no_transaction_open():
         assert await values_of(cluster, "bills") == [b"the last one"]
 
 
-@pytest.mark.parametrize("request_name", ["TxnOffsetCommit", "AddOffsetsToTxn"])
+@pytest.mark.parametrize("request_name", ["TxnOffsetCommit", "AddOffsetsToTxn", "Produce"])
 @virtual_time
 async def test_each_transaction_that_is_aborted_is_written_again(request_name):
     async with cluster_with_orders() as cluster:

@@ -152,6 +152,24 @@ async def test_results_and_offsets_are_committed_together():
 
 
 @virtual_time
+async def test_offsets_are_committed_behind_the_markers_of_transactions_that_wrote_the_records():
+    async with cluster_with_orders(0) as cluster:
+        async with make_producer(cluster, "ordering-1") as producer, producer.transaction():
+            for number in range(COUNT):
+                await producer.send("orders", b"%d" % number, partition=number % 3)
+        biller = Biller(cluster)
+        async with biller.producer, biller.consumer as consumer:
+            task = asyncio.create_task(consumer.process(biller.bill, producer=biller.producer))
+
+            assert await all_bills(cluster) == list(range(COUNT))
+
+            ends = await consumer.end_offsets(PARTITIONS)
+            consumer.wakeup()
+            await task
+        assert await committed(cluster) == ends == dict.fromkeys(PARTITIONS, COUNT // 3 + 1)
+
+
+@virtual_time
 async def test_results_are_written_while_a_handler_never_returns():
     async with cluster_with_orders() as cluster:
         biller = Biller(cluster)
@@ -359,6 +377,40 @@ async def test_a_fenced_producer_ends_the_call_and_its_successor_goes_on():
             await first.task
         assert await all_bills(cluster) == list(range(COUNT))
         await second.wake()
+
+
+@virtual_time
+async def test_dead_letters_are_the_bytes_that_were_read_whatever_the_serializers_are():
+    async with cluster_with_orders(3) as cluster:
+        biller = Biller(cluster)
+        biller.producer = make_producer(cluster, value_serializer=lambda value: b"<%b>" % value)
+        biller.failure = lambda: not biller.handled
+        biller.options |= {"dead_letter": "orders.dead", "concurrency": 1}
+        biller.start()
+        await asyncio.sleep(10)
+        await biller.wake()
+        assert await values_of(cluster, "bills") == []
+        assert sorted(await values_of(cluster, "orders.dead")) == [b"0", b"1", b"2"]
+
+
+@virtual_time
+async def test_a_result_that_brokers_refuse_goes_to_a_callable_once():
+    async with cluster_with_orders(3) as cluster:
+        biller = Biller(cluster)
+        dead: list[bytes] = []
+
+        async def bill(order: Any) -> ProducerRecord:
+            value = b"x" * 2_000_000 if order.value == b"1" else order.value
+            return ProducerRecord("bills", value)
+
+        biller.bill = bill  # type: ignore[method-assign]
+        biller.options["dead_letter"] = lambda record, error: dead.append(record.value)
+        biller.start()
+        await asyncio.sleep(10)
+        await biller.wake()
+
+        assert sorted(await values_of(cluster, "bills")) == [b"0", b"2"]
+        assert dead == [b"1"]
 
 
 @virtual_time

@@ -79,6 +79,27 @@ async def test_topics_are_created_where_brokers_do_that():
 
 
 @virtual_time
+async def test_a_consumer_that_is_closed_while_topics_are_looked_up_ends_the_call():
+    async with (
+        cluster_with() as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        task = asyncio.create_task(consumer.process(fail, dead_letter="orders.dead"))
+        await asyncio.sleep(1)
+        await consumer.close()
+        await task
+
+
+@virtual_time
+async def test_a_share_consumer_that_is_closed_then_ends_the_call_too():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        task = asyncio.create_task(consumer.process(fail, dead_letter="orders.dead"))
+        await asyncio.sleep(1)
+        await consumer.close()
+        await task
+
+
+@virtual_time
 async def test_a_share_consumer_is_told_too():
     async with share_cluster() as cluster, share_consumer(cluster) as consumer:
         with pytest.raises(UnknownTopicOrPartitionError, match=r"dead letter topic 'orders\.dead'"):

@@ -159,6 +159,8 @@ class HandlerSession:
         """Commit from now on what handlers have finished."""
         await self._core.ready()
         await self.recovery.check_topics()
+        if self._core.is_closed:  # meanwhile; the next poll tells
+            return
         self._core.reader.deserialize(False)
         self._core.position_calls.handled = self.pauses
         if self._core.group is not None:

@@ -263,6 +263,8 @@ class ShareHandlerSession:
         """Leave all records to the handlers from now on."""
         await self._core.ready()
         await self.recovery.check_topics()
+        if self._core.is_closed:  # meanwhile; the next poll tells
+            return
         fetcher, reader = self._core.fetcher, self._core.reader
         reader.come_back()
         reader.deserialize(False)
