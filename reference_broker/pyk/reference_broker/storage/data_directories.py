@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pyk.reference_broker.storage.data_directory import DataDirectory, unusable
@@ -26,9 +27,10 @@ class DataDirectories:
     failed: dict[str, FailedDirectoryError]
 
     def close(self) -> None:
-        """Unlock them."""
+        """Unlock them after a refused start, as clean as they were."""
         for each in self.opened:
-            each.close(None)
+            with suppress(OSError):
+                each.close(each.previous_broker_epoch)
 
 
 def open_data_directories(

@@ -203,12 +203,12 @@ def _properties(
         found = MetaProperties(cluster_id or random_id(random), node_id, random_id(random))
     elif not found.directory_id:
         found = found._replace(directory_id=random_id(random))  # Kafka before 3.7 gave it none
-    if known != found:
-        write_meta_properties(filesystem, path, found)
     if found.node_id != node_id:
         raise StorageError(f"data directory {path} belongs to node {found.node_id}, not {node_id}")
     if cluster_id is not None and found.cluster_id != cluster_id:
         raise StorageError(
             f"data directory {path} belongs to cluster {found.cluster_id}, not {cluster_id}"
         )
+    if known != found:
+        write_meta_properties(filesystem, path, found)
     return found

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from pyk.reference_broker.storage import LogError, StorageError
+from pyk.reference_broker.storage.maintenance import Task
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.disks import HeldDisk
@@ -211,3 +212,40 @@ def test_a_copy_that_has_the_name_and_was_given_up_never_counts(filesystem):
 
     assert broker.home == A
     assert values(broker.log) == texts(11)
+
+
+def test_a_source_that_fails_ends_its_move(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    broker.logs.homes.prefer(ORDERS, broker.logs.homes.at(B))
+    filled(broker)
+    broker.move(C)
+    broker.step()
+    faulty.on("any", B).fail()
+
+    with pytest.raises(StorageError):
+        append(broker.log, b"10")
+
+    assert broker.logs.homes.is_lost(ORDERS)
+    assert broker.logs.moves.get(ORDERS) is None
+    broker.logs.homes.at(C).tasks.perform(Task.REMOVE_DELETED_FILES)
+    assert not [name for name in filesystem.list_directory(C) if name.startswith("orders")]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_log_that_had_moved_does_not_come_back_when_it_moves_again(filesystem, seed):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    stuck = faulty.on("rename", "/a/*-delete").fail(errno.ENOSPC)
+    broker.finish()
+    stuck.heal()
+    broker.move(C)
+    broker.step()
+    filesystem.crash(loses_unflushed=True, random=Random(seed))
+
+    broker = MovingBroker(filesystem)
+
+    assert broker.home == B
+    assert values(broker.log) == texts(10)

@@ -151,7 +151,7 @@ def test_a_log_that_starts_in_the_middle_of_a_batch_moves(filesystem):
     assert MovingBroker(filesystem).log.log_start_offset == 1
 
 
-def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem):
+def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem, caplog):
     broker = MovingBroker(filesystem)
     log = filled(broker)
     broker.move(B)
@@ -164,6 +164,7 @@ def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem):
     assert broker.home == B
     assert values(broker.log) == [b"10"]
     assert broker.log.log_start_offset == 10
+    assert "Could not move" not in caplog.text
 
 
 def test_an_empty_log_moves(filesystem):

@@ -119,6 +119,32 @@ def test_a_directory_without_an_id_gets_one(filesystem):
     assert b"directory.id=" in filesystem.open("/a/meta.properties").read_at(0, 999)
 
 
+def test_a_directory_of_another_node_is_refused_and_left_as_it_is(filesystem):
+    open_logs(filesystem, A).close()
+    filesystem.make_directory(B)
+    foreign = b"version=1\nnode.id=7\ncluster.id=other\n"
+    filesystem.open("/b/meta.properties", create=True).write_at(0, [foreign])
+
+    with pytest.raises(StorageError, match="/b belongs to node 7, not 0"):
+        open_logs(filesystem, A, B)
+
+    assert filesystem.open("/b/meta.properties").read_at(0, 999) == foreign
+
+
+@pytest.mark.parametrize("damaged", ["meta.properties", "recovery-point-offset-checkpoint"])
+def test_a_refused_start_leaves_the_other_directories_as_clean_as_they_were(filesystem, damaged):
+    open_logs(filesystem, A, B).close()
+    file = filesystem.open(f"/b/{damaged}", create=True)
+    kept = file.read_at(0, 999)
+    file.write_at(0, [b"x" * 200])
+    with pytest.raises(StorageError):
+        open_logs(filesystem, A, B)
+    file.truncate(0)
+    file.write_at(0, [kept])
+
+    assert open_logs(filesystem, A, B).was_shut_down_cleanly
+
+
 def test_a_log_in_two_directories_is_refused_with_what_to_do(filesystem):
     logs = open_logs(filesystem, A, B)
     create(logs, "orders")
