@@ -49,4 +49,4 @@ class LongCalls:
 
 def told(job: Job, seconds: float) -> str:
     """Say for how long a call has not returned."""
-    return f"the handler of {described(job)} has not returned for {seconds:.0f} s"
+    return f"the handler of {described(job)} has not returned for {round(seconds, 1):g} s"

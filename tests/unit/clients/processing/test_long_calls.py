@@ -5,7 +5,7 @@ import pytest
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.processing.jobs import Job, Jobs, Ordering
-from pyk.clients.processing.long_calls import LongCalls
+from pyk.clients.processing.long_calls import LongCalls, told
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -57,3 +57,10 @@ def test_a_call_goes_on_when_its_partition_has_gone():
     calls.look([job], 0)
 
     assert calls.look([], 5) == [job]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.5, "0.5 s"), (300.0, "300 s"), (7.04, "7 s")])
+def test_a_part_of_a_second_is_not_told_as_none(seconds: float, text: str) -> None:
+    (job,) = running(1)
+
+    assert told(job, seconds).endswith(f"has not returned for {text}")
