@@ -96,3 +96,9 @@ def test_only_so_many_clients_are_known_the_latest_ones() -> None:
         instances.seen(UUID(int=number), 0, lambda: REQUEST, 0)
 
     assert [UUID(int=number) in instances for number in (1, 2, 3)] == [True, False, True]
+
+
+def test_a_client_may_ask_again_when_exactly_an_interval_is_over(instance: ClientInstance) -> None:
+    answers = [gets(instance, now) for now in (0, 999, 1_000)]
+
+    assert answers == [ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.NONE]

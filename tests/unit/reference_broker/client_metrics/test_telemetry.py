@@ -119,3 +119,57 @@ def test_a_subscription_that_is_removed_asks_for_nothing(
     after = telemetry.subscriptions_for(ID, CLIENT, None, 1)
 
     assert (before.requested_metrics, after.requested_metrics) == (["a."], [])
+
+
+def code_of(call: Callable[[], object]) -> ErrorCode:
+    try:
+        call()
+    except ApiError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+def test_a_client_may_ask_early_once_after_its_subscription_was_unknown(
+    telemetry: Telemetry,
+) -> None:
+    asked = telemetry.subscriptions_for(ID, CLIENT, None, 0)
+    push = PushTelemetryRequest(
+        client_instance_id=ID, subscription_id=asked.subscription_id + 1, metrics=b""
+    )
+
+    refused = code_of(lambda: telemetry.pushed(push, CLIENT, None, 1))
+    answers = [
+        code_of(lambda now=now: telemetry.subscriptions_for(ID, CLIENT, None, now))  # type: ignore[misc]
+        for now in (2, 3)
+    ]
+
+    assert refused is ErrorCode.UNKNOWN_SUBSCRIPTION_ID
+    assert answers == [ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED]
+
+
+@pytest.mark.parametrize(
+    ("size", "code"), [(1_000, ErrorCode.NONE), (1_001, ErrorCode.TELEMETRY_TOO_LARGE)]
+)
+def test_a_push_has_at_most_as_many_bytes_as_clients_are_told(
+    telemetry: Telemetry, size: int, code: ErrorCode
+) -> None:
+    asked = telemetry.subscriptions_for(ID, CLIENT, None, 0)
+    push = PushTelemetryRequest(
+        client_instance_id=ID, subscription_id=asked.subscription_id, metrics=b"\0" * size
+    )
+
+    assert code_of(lambda: telemetry.pushed(push, CLIENT, None, 1)) is code
+
+
+def test_subscriptions_are_found_behind_configurations_of_other_resources(
+    image: MetadataImage, telemetry: Telemetry
+) -> None:
+    image.replay(
+        ConfigRecord(resource_type=4, resource_name="", name="log.retention.ms", value="1")
+    )
+    configure(image, "all", "metrics", "a.")
+
+    asked = telemetry.subscriptions_for(ID, CLIENT, None, 0)
+
+    assert asked.requested_metrics == ["a."]
+    assert asked.delta_temporality
