@@ -217,7 +217,7 @@ class LogMoves:
 
     def _append(self, move: Move, data: bytes, end_offset: int) -> None:
         """Append a chunk to the copy; without one, the log has no batch below ``end_offset``."""
-        source, copy = move.source, move.copy
+        copy = move.copy
         assert copy is not None
         if not data:
             # It ends after its last batch: later ones were compacted away.
@@ -234,7 +234,6 @@ class LogMoves:
                 copy.config, segment_bytes=len(data), internal_segment_bytes=None
             )
         copy.append_as_follower(data)
-        copy.high_watermark = min(source.high_watermark, copy.log_end_offset)
         copy.flusher.request(copy.segments.active.base_offset)
 
     def _charge(self, data: bytes) -> None:
@@ -275,7 +274,6 @@ class LogMoves:
         """Let the copy take the log's place, unless there is more to copy first."""
         source, copy, target = move.source, move.copy, move.target
         assert copy is not None
-        copy.flusher.check()
         copied = 0
         while move.is_behind and copied < CHUNK_BYTES:
             data = self._next_records(move).read()

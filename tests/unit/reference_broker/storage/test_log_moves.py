@@ -8,6 +8,7 @@ import pytest
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import Log, LogError
+from pyk.reference_broker.storage.leader_epochs import EpochEntry
 from pyk.reference_broker.storage.log_moves import MOVES_AT_ONCE
 from pyk.reference_broker.storage.maintenance import Task
 from pyk.runtime.filesystem.memory import MemoryFileSystem
@@ -167,6 +168,20 @@ def test_records_that_are_deleted_while_a_log_moves_are_gone(filesystem, caplog)
     assert "Could not move" not in caplog.text
 
 
+def test_a_batch_that_is_larger_than_segments_have_become_moves(filesystem):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    append(log, b"x" * 1000)
+    log.config = log_config(internal_segment_bytes="400")
+    append(log, b"y")
+
+    broker.move(B)
+    broker.finish()
+
+    assert broker.home == B
+    assert values(broker.log) == [b"x" * 1000, b"y"]
+
+
 def test_an_empty_log_moves(filesystem):
     broker = MovingBroker(filesystem)
     broker.create()
@@ -209,6 +224,20 @@ def test_a_leader_epoch_without_records_moves_with_its_log(filesystem):
     assert broker.log.leader_epochs.entries == [(2, 0), (5, 1)]
     filesystem.crash(loses_unflushed=True, random=Random(1))
     assert MovingBroker(filesystem).log.leader_epochs.end_offset_of(2, 1) == (2, 1)
+
+
+def test_a_leader_epoch_whose_records_were_compacted_away_is_known_after_a_kill(filesystem):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    append(log, b"0", b"1", b"2", leader_epoch=1)
+    append(log, b"3", leader_epoch=4)
+    log.leader_epochs.entries = [EpochEntry(1, 0), EpochEntry(2, 2), EpochEntry(4, 3)]
+
+    broker.move(B)
+    broker.finish()
+    filesystem.crash(loses_unflushed=True, random=Random(1))
+
+    assert MovingBroker(filesystem).log.leader_epochs.entries == [(1, 0), (2, 2), (4, 3)]
 
 
 @pytest.mark.parametrize("kept", [0, 3])
