@@ -10,6 +10,7 @@ from pyk.clients.admin.routes import Route
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.responses import result_for_each
 from pyk.clients.errors import (
+    ClosedError,
     KafkaError,
     KafkaTimeoutError,
     SeveralErrors,
@@ -146,6 +147,8 @@ async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, 
     try:
         found = await ask(node_id, items)
     except KafkaError as error:
+        if isinstance(error, ClosedError):
+            error.definite = False  # the request may have left before the client was closed
         answers |= {item: copy_to_raise(error) for item in items}
         return
     answers |= result_for_each(items, found, node_id)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyk.clients import ConsumerGroupDescription, MemberDescription, OffsetAndMetadata
-from pyk.clients.errors import GroupIdNotFoundError, KafkaError, SeveralErrors
+from pyk.clients.errors import (
+    GroupIdNotFoundError,
+    KafkaError,
+    KafkaTimeoutError,
+    SeveralErrors,
+)
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import consumer_group_describe
@@ -23,7 +30,11 @@ from pyk.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
+from pyk.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.offset_commit import (
@@ -37,6 +48,7 @@ from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import virtual_time
 from support.administering import ORDERS, administered, fetched, listed
+from support.scripted_broker import SILENCE
 
 
 @virtual_time
@@ -284,3 +296,36 @@ async def test_lag_counts_the_offsets_that_are_not_committed() -> None:
         assert lag[ORDERS].committed_offset == 7
         assert lag[ORDERS].end_offset == 12
         assert lag[ORDERS].lag == 5
+
+
+LOADING = DeleteGroupsResponse(
+    results=[DeletableGroupResult(group_id="g", error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)]
+)
+NO_COORDINATOR = FindCoordinatorResponse(
+    coordinators=[Coordinator(key="g", error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+)
+
+
+@virtual_time
+async def test_attempts_come_later_and_later() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DeleteGroupsRequest, LOADING)
+
+        with pytest.raises(KafkaTimeoutError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+            await admin.delete_consumer_groups(["g"], timeout=20)
+
+        times = [one.at for one in cluster.requests(DeleteGroupsRequest)]
+        assert times[1] - times[0] < 0.5 < times[-1] - times[-2]
+
+
+@pytest.mark.parametrize("answer", [SILENCE, NO_COORDINATOR], ids=["silent", "none"])
+@virtual_time
+async def test_a_change_whose_coordinator_is_not_found_is_surely_not_done(answer: Any) -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(FindCoordinatorRequest, answer)
+
+        with pytest.raises(KafkaTimeoutError) as raised:
+            await admin.delete_consumer_groups(["g"], timeout=3)
+
+        assert raised.value.definite
+        assert "may have been" not in str(raised.value)

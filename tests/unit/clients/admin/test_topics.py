@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from pyk.clients import AsyncAdmin, NewTopic
 from pyk.clients.errors import (
+    ClosedError,
     KafkaError,
     KafkaTimeoutError,
     NotControllerError,
@@ -195,6 +198,20 @@ async def test_a_call_that_cannot_reach_its_node_says_why(timeout: float) -> Non
 
         with pytest.raises(KafkaTimeoutError, match=r"node \d.*connection refused"):
             await admin.create_topics([NewTopic("orders")], timeout=timeout)
+
+
+@virtual_time
+async def test_a_change_that_is_in_flight_when_the_client_is_closed_may_be_done() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(CreateTopicsRequest, SILENCE)
+        call = asyncio.create_task(admin.create_topics([NewTopic("orders")]))
+        await asyncio.sleep(1)
+
+        await admin.close()
+
+        with pytest.raises(ClosedError, match="it may have been done") as raised:
+            await call
+        assert not raised.value.definite
 
 
 @virtual_time
