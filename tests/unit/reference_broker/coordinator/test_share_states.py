@@ -28,14 +28,14 @@ from pyk.reference_broker.coordinator.share.share_partition import (
     ShareState,
     ShareUpdate,
 )
-from pyk.reference_broker.coordinator.share.state_batches import StateBatch, combine
+from pyk.reference_broker.coordinator.share.state_batches import StateBatch
 from support.groups import MemoryShardLog
 from support.shard_time import ShardTime
+from support.state_ranges import ranges
 
 ORDERS = UUID(int=7)
 KEY = SharePartitionKey("workers", ORDERS, 0)
 OTHER = SharePartitionKey("workers", ORDERS, 1)
-AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 
 
 class States(ShardTime):
@@ -136,60 +136,6 @@ def batches(answer: Any) -> list[tuple[int, int, int, int]]:
         (each.first_offset, each.last_offset, each.delivery_count, each.delivery_state)
         for each in answer.state_batches
     ]
-
-
-# -- ranges --------------------------------------------------------------------------------------
-
-
-def ranges(*given: str) -> list[StateBatch]:
-    """Return ranges such as ``0-9x1a``: offsets, delivery count, a state by its first letter."""
-    found = []
-    for text in given:
-        offsets, _, delivery = text.partition("x")
-        first, _, last = offsets.partition("-")
-        state = {"a": AVAILABLE, "k": ACKNOWLEDGED, "r": ARCHIVED}[delivery[-1]]
-        found.append(StateBatch(int(first), int(last), int(delivery[:-1]), state))
-    return found
-
-
-@pytest.mark.parametrize(
-    ("known", "changed", "start", "combined"),
-    [
-        # Alone, apart, and neighbours of the same and of another state
-        (["0-9x1a"], [], -1, ["0-9x1a"]),
-        (["0-9x1a"], ["20-29x1a"], -1, ["0-9x1a", "20-29x1a"]),
-        (["0-9x1a"], ["10-19x1a"], -1, ["0-19x1a"]),
-        (["0-9x1a"], ["10-19x1k"], -1, ["0-9x1a", "10-19x1k"]),
-        # The same state
-        (["0-9x1a"], ["5-14x1a"], -1, ["0-14x1a"]),
-        (["0-9x1a"], ["2-4x1a"], -1, ["0-9x1a"]),
-        # The later one has been delivered more often
-        (["0-9x1a"], ["0-9x2a"], -1, ["0-9x2a"]),
-        (["0-9x1a"], ["0-4x2a"], -1, ["0-4x2a", "5-9x1a"]),
-        (["0-9x1a"], ["0-14x2a"], -1, ["0-14x2a"]),
-        (["0-9x1a"], ["3-5x2a"], -1, ["0-2x1a", "3-5x2a", "6-9x1a"]),
-        (["0-9x1a"], ["5-9x2a"], -1, ["0-4x1a", "5-9x2a"]),
-        (["0-9x1a"], ["5-14x2a"], -1, ["0-4x1a", "5-14x2a"]),
-        # What is acknowledged, or was delivered more often, stays
-        (["0-9x2a"], ["3-5x1a"], -1, ["0-9x2a"]),
-        (["0-9x1k"], ["5-14x1a"], -1, ["0-9x1k", "10-14x1a"]),
-        (["0-9x1r"], ["0-14x1k"], -1, ["0-9x1r", "10-14x1k"]),
-        # Before the start offset nothing is kept
-        (["0-9x1a", "10-19x1k"], [], 10, ["10-19x1k"]),
-        (["0-9x1a"], [], 4, ["4-9x1a"]),
-        (["0-9x1a"], ["5-14x2a"], 8, ["8-14x2a"]),
-    ],
-)
-def test_ranges_of_records_are_combined(
-    known: list[str], changed: list[str], start: int, combined: list[str]
-) -> None:
-    assert combine(ranges(*known), ranges(*changed), start) == tuple(ranges(*combined))
-
-
-def test_neighbours_stay_divided_where_kafka_leaves_them_so() -> None:
-    known = ranges("0-4x1k", "5-9x1a")
-
-    assert combine(known, ranges("5-9x1k"), -1) == tuple(ranges("0-4x1k", "5-9x1k"))
 
 
 # -- keys and records ----------------------------------------------------------------------------
@@ -308,6 +254,34 @@ def test_the_fence_of_a_leader_survives_a_restart(states: States) -> None:
     assert states.restarted().write(leader_epoch=3) is ErrorCode.FENCED_LEADER_EPOCH
 
 
+def test_a_summary_tells_where_the_group_is_and_who_leads(states: States) -> None:
+    states.initialize(epoch=2, start=5)
+    states.read(leader_epoch=4)
+    states.write(*ranges("5-9x1k"), start=10, complete=3, state_epoch=2, leader_epoch=4)
+
+    summary = states.summarize()
+
+    assert (summary.start_offset, summary.delivery_complete_count) == (10, 3)
+    assert (summary.state_epoch, summary.leader_epoch) == (2, 4)
+
+
+def test_how_much_is_complete_is_unknown_until_the_start_offset_is(states: States) -> None:
+    states.initialize(start=-1)
+    assert states.summarize().delivery_complete_count == -1
+
+    states.initialize(start=0)
+    assert states.summarize().delivery_complete_count == 0
+
+
+def test_a_read_of_the_same_leader_writes_nothing(states: States) -> None:
+    states.initialize()
+    states.read(leader_epoch=4)
+    states.read(leader_epoch=4)
+    states.read(leader_epoch=-1)
+
+    assert states.kinds == ["ShareState", "ShareUpdate"]
+
+
 def test_writes_of_an_earlier_state_are_fenced(states: States) -> None:
     states.initialize(epoch=1)
     states.initialize(epoch=2, start=50)
@@ -325,6 +299,7 @@ def test_initializing_again_drops_what_was_known(states: States) -> None:
     states.initialize(epoch=2, start=5)
 
     assert batches(states.read()) == []
+    assert [each.value.snapshot_epoch for each in states.records[::2] if each.value] == [0, 1]
 
 
 def test_deleted_state_is_gone_and_can_begin_again(states: States) -> None:
@@ -337,6 +312,16 @@ def test_deleted_state_is_gone_and_can_begin_again(states: States) -> None:
 
     assert not states.initialize(epoch=1).error_code
     assert len(states.records) == 4
+
+
+@pytest.mark.parametrize("request_name", ["read", "write"])
+def test_the_state_of_a_deleted_topic_is_neither_read_nor_written(
+    states: States, request_name: str
+) -> None:
+    states.initialize()
+    states.topics.clear()
+
+    assert getattr(states, request_name)() is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("request_name", ["initialize", "delete", "summarize"])
@@ -420,7 +405,21 @@ def test_a_share_partition_at_rest_gets_a_snapshot_so_that_others_can_be_removed
     states.advance(1)
 
     assert states.records[-1].key == OTHER
+    snapshot = states.records[-1].value
+    assert isinstance(snapshot, ShareState)
+    assert snapshot.snapshot_epoch == 1
     assert states.log.dropped_before == 1
+
+
+def test_share_partitions_at_rest_get_snapshots_again_and_again() -> None:
+    states = States(updates_per_snapshot=1, cold_interval_ms=1_000)
+    states.initialize(OTHER)
+
+    for _ in range(3):
+        states.initialize(epoch=len(states.records))
+        states.advance(1.1)
+
+    assert [each.key for each in states.records].count(OTHER) == 4
 
 
 def test_nothing_is_written_while_all_share_partitions_are_at_rest() -> None:

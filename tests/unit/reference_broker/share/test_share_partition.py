@@ -322,3 +322,31 @@ def test_a_log_that_starts_between_batches_lets_reading_go_on_there() -> None:
 
     assert (partition.start_offset, partition.next_fetch_offset()) == (5, 5)
     assert take(partition, (5, 9)) == [(5, 9, 2)]
+
+
+def test_a_gap_is_divided_by_the_limit_of_a_member_that_wants_no_more() -> None:
+    partition = stored((5, 9, AVAILABLE, 1))
+
+    assert take(partition, (0, 4), (5, 9), max_records=3, is_exact=True) == [(0, 2, 1)]
+    assert take(partition, (0, 4), (5, 9), max_records=3, is_exact=True) == [(3, 4, 1), (5, 5, 2)]
+
+
+def test_records_that_are_free_again_are_acquired_where_there_is_room_for_no_others() -> None:
+    partition, limits = stored(), Limits(records_in_flight=5)
+    take(partition, (0, 4), limits=limits)
+    assert take(partition, (5, 9), limits=limits) == []
+    store(partition, say(partition, 2, 4, RELEASE))
+
+    found = take(partition, (0, 4), (5, 9), max_records=10, is_exact=True, limits=limits)
+
+    assert found == [(2, 4, 2)]
+
+
+def test_with_two_deliveries_the_last_one_is_no_smaller() -> None:
+    partition, limits = stored(), Limits(deliveries=2)
+    take(partition, (0, 4), limits=limits)
+    store(partition, say(partition, 0, 0, RELEASE, limits=limits))
+    store(partition, say(partition, 1, 1, ACCEPT, limits=limits))
+    store(partition, say(partition, 2, 4, RELEASE))
+
+    assert take(partition, (0, 4), limits=limits) == [(0, 0, 2), (2, 4, 2)]
