@@ -98,6 +98,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.DESCRIBE_CONFIGS: (
         "conformance/test_client_metrics.py",
         "conformance/test_configs.py",
+        "conformance/test_dynamic_configs.py",
     ),
     ApiKey.ALTER_CONFIGS: ("conformance/test_client_metrics.py",),
     ApiKey.ALTER_REPLICA_LOG_DIRS: ("conformance/test_cluster_admin.py",),
@@ -136,6 +137,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (
         "conformance/test_client_metrics.py",
         "conformance/test_configs.py",
+        "conformance/test_dynamic_configs.py",
         "conformance/test_error_codes.py",
     ),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: ("conformance/test_cluster_admin.py",),

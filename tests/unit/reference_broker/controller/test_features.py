@@ -12,6 +12,7 @@ import pytest
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from pyk.protocol.messages.metadata_records import (
+    ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -19,9 +20,12 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from pyk.protocol.sasl import ScramMechanism
+from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.configs import ConfigOperation
-from pyk.reference_broker.controller.image import BROKER_RESOURCE
+from pyk.reference_broker.controller.feature_updates import FeatureUpdates
+from pyk.reference_broker.controller.image import BROKER_RESOURCE, MetadataImage
 from pyk.reference_broker.controller.metadata_versions import HIGHEST, LOWEST, may_lose_metadata
+from pyk.reference_broker.controller.quorum import Quorum
 from pyk.reference_broker.controller.records import at_level
 from pyk.reference_broker.controller.scram_requests import upsertion
 from support.controllers import Controllers, topic
@@ -245,3 +249,22 @@ def test_an_upgrade_of_kraft_version_names_the_voters_for_good() -> None:
     assert [each.name for each in voter.endpoints] == ["PLAINTEXT"]
     downgrade = update(controllers, to(0, SAFE_DOWNGRADE, "kraft.version"))
     assert downgrade is ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_brokers_keep_their_own_min_insync_replicas_when_elr_is_switched_off() -> None:
+    image = MetadataImage()
+    image.replay(FeatureLevelRecord(name="metadata.version", feature_level=HIGHEST))
+    own = ConfigRecord(
+        resource_type=BROKER_RESOURCE, resource_name="0", name="min.insync.replicas", value="2"
+    )
+    image.replay(own)
+    quorum = Quorum(node_id=0, leader_epoch=1, high_watermark=1, log_end_offset=1)
+    updates = FeatureUpdates(image=image, quorum=quorum, min_insync_replicas=1)
+    name = "eligible.leader.replicas.version"
+
+    def records(level: int) -> list[Message]:
+        request = UpdateFeaturesRequest(feature_updates=[to(level, name=name)])
+        return list(updates.update(request)[1])
+
+    assert records(0) == [FeatureLevelRecord(name=name, feature_level=0)]
+    assert len(records(1)) == 3, "for all brokers, no more for this one, and the level"
