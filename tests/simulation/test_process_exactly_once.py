@@ -305,6 +305,47 @@ async def test_what_a_note_cannot_name_is_not_written_before_it_can(limit):
 
 
 @virtual_time
+async def test_what_is_done_is_committed_before_its_partition_goes_and_not_handled_again():
+    async with cluster_with_orders() as cluster:
+        first, second = Biller(cluster), Biller(cluster, "billing-2")
+        first.duration = second.duration = lambda: 0.5
+        first.options = second.options = {"concurrency": 3}
+        first.start()
+        await eventually(lambda: len(first.handled) == 12)
+        second.start()
+
+        assert await all_bills(cluster) == list(range(COUNT))
+
+        assert len(first.handled) + len(second.handled) == COUNT
+        assert second.handled
+        await first.wake()
+        await second.wake()
+
+
+@virtual_time
+async def test_closing_commits_what_is_done():
+    async with cluster_with_orders() as cluster:
+        biller = Biller(cluster)
+        is_done = asyncio.Event()
+
+        async def bill(order: Any) -> ProducerRecord:
+            result = await Biller.bill(biller, order)
+            if len(biller.handled) == COUNT:
+                is_done.set()
+            return result
+
+        biller.bill = bill  # type: ignore[method-assign]
+        biller.start()
+        await is_done.wait()
+        await asyncio.sleep(0.001)
+        await biller.consumer.close()
+        await biller.task
+
+        assert sorted(map(int, await values_of(cluster, "bills"))) == list(range(COUNT))
+        assert await committed(cluster) == dict.fromkeys(PARTITIONS, COUNT // 3)
+
+
+@virtual_time
 async def test_a_handler_that_fails_leaves_nothing_behind():
     async with cluster_with_orders() as cluster:
         biller = Biller(cluster)

@@ -110,6 +110,17 @@ async def test_a_handler_whose_task_is_cancelled_elsewhere_is_not_moved_to_the_d
         assert not dead
 
 
+@virtual_time
+async def test_a_timeout_of_the_handler_itself_is_not_taken_for_its_deadline():
+    async with orders() as consumer:
+
+        async def handle(record: Any) -> None:
+            raise TimeoutError("the database is away")
+
+        with pytest.raises(TimeoutError, match="the database is away"):
+            await consumer.process(handle, deadline=5)
+
+
 @pytest.mark.parametrize("kind", [Abort, GeneratorExit])
 @pytest.mark.parametrize("is_plain", [False, True], ids=["async", "plain"])
 @virtual_time

@@ -163,6 +163,20 @@ def test_a_job_that_was_cut_off_while_it_ran_does_not_finish_the_record_in_its_p
     assert [job.offset for job in take_all(jobs)] == ([0, 1] if ordering is Ordering.NONE else [0])
 
 
+def test_a_job_that_was_cut_off_while_it_ran_does_not_count_when_the_partition_has_enough():
+    jobs, partition = jobs_of(Ordering.NONE, 1)
+    running = jobs.next()
+    assert running is not None
+
+    jobs.cut_back(partition, 0)
+    finish(jobs, running)
+
+    jobs.add(partition, records(LEAST_QUEUE - 1))
+    assert not partition.update_pause()
+    jobs.add(partition, records(1, first=LEAST_QUEUE - 1))
+    assert partition.update_pause()
+
+
 def test_a_truncated_log_keeps_no_offset_of_an_earlier_run_from_there_on():
     jobs = Jobs(Ordering.NONE, 4)
     partition = jobs.begin(Assignment(ORDERS), {1, 3})

@@ -1,0 +1,121 @@
+"""How calls of ``process()`` end, and how their handlers let partitions go."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from support.consuming import cluster_with_orders, make_consumer, produce, reference_cluster
+from support.processing import Processors
+
+
+@virtual_time
+async def test_workers_without_a_job_do_not_hold_up_the_end():
+    async with (
+        cluster_with_orders(20) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        handled: list[int] = []
+
+        async def handle(record: Any) -> None:
+            await asyncio.sleep(1)
+            handled.append(record.offset)
+
+        task = asyncio.create_task(consumer.process(handle, ordering="none"))
+        await eventually(lambda: len(handled) == 20)
+        began = current_clock().now()
+        consumer.wakeup()
+        await task
+
+        assert current_clock().now() - began < 1
+
+
+@virtual_time
+async def test_the_first_of_several_failures_is_raised_and_the_next_poll_reads_on():
+    async with (
+        cluster_with_orders(4) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+
+        async def handle(record: Any) -> None:
+            await asyncio.sleep(1 + record.offset)
+            raise LookupError(f"no customer {record.offset}")
+
+        with pytest.raises(LookupError, match="no customer 0"):
+            await consumer.process(handle, ordering="none")
+
+        assert [record.offset for record in await consumer.poll(60)] == [0, 1, 2, 3]
+
+
+@virtual_time
+async def test_handlers_that_never_wait_let_other_tasks_run():
+    async with (
+        cluster_with_orders(400) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        handled: list[int] = []
+        turns: set[int] = set()
+        watching: list[asyncio.Task[None]] = []
+
+        async def take_turns() -> None:
+            for _ in range(1000):
+                turns.add(len(handled))
+                await asyncio.sleep(0)
+
+        def handle(record: Any) -> None:
+            if not handled:
+                watching.append(asyncio.create_task(take_turns()))
+            handled.append(record.offset)
+
+        task = asyncio.create_task(consumer.process(handle, concurrency=1))
+        await eventually(lambda: len(handled) == 400)
+        await asyncio.wait(watching)
+        consumer.wakeup()
+        await task
+
+        assert len(turns) > 4
+
+
+@virtual_time
+async def test_a_revocation_waits_for_each_handler_as_long_as_it_takes():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 8, partitions=2)
+        members = Processors(cluster)
+        durations = iter([float(n) for n in (1, 5, 9, 13, 17, 21, 25, 29)])
+        first = members.member(seconds=0, duration=lambda: next(durations, 0.1), ordering="none")
+        await eventually(lambda: first.running == 8)
+
+        second = members.member(seconds=0.1)
+        await eventually(lambda: len(members.handled) == 8, timeout=300)
+        await asyncio.sleep(10)
+
+        assert len(members.handled) == 8
+        assert not first.cancelled
+        assert not second.handled
+        await first.wake()
+        await second.wake()
+
+
+@virtual_time
+async def test_a_consumer_that_is_closed_during_a_revocation_does_not_wait_for_its_handlers():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 2, partitions=2)
+        members = Processors(cluster)
+        first = members.member(seconds=1e9)
+        await eventually(lambda: first.running == 2)
+        second = members.member(seconds=0.1)
+        await asyncio.sleep(20)  # the group waits for the first member
+
+        began = current_clock().now()
+        await first.consumer.close()
+        await first.task
+
+        assert current_clock().now() - began < 10
+        assert len(first.cancelled) == 2
+        await eventually(lambda: len(second.handled) == 2)
+        await second.wake()
