@@ -129,3 +129,27 @@ def test_a_session_may_exist_from_its_first_request_until_the_leader_denies_it()
     assert not session.is_open
     session.answered(ErrorCode.SHARE_SESSION_NOT_FOUND)
     assert not session.may_exist
+
+
+def test_acknowledgements_of_all_partitions_of_a_topic_go_in_one_request() -> None:
+    session = open_session()
+    said = {one: Acknowledgements([(0, 4, 1), (5, 5, 2)]) for one in (B0, A1, A0)}
+
+    request = session.acknowledge(said)
+
+    assert [
+        (topic.topic_id.int, [one.partition_index for one in topic.partitions])
+        for topic in request.topics
+    ] == [(1, [0, 1]), (2, [0])]
+    batches = [
+        (one.first_offset, one.last_offset, one.acknowledge_types)
+        for one in request.topics[0].partitions[0].acknowledgement_batches
+    ]
+    assert batches == [(0, 4, [1]), (5, 5, [2])]
+
+
+def test_fetch_terms_are_those_of_kafka_by_default() -> None:
+    request = new_session().fetch([A0], {}, 500, 500)
+
+    assert (request.min_bytes, request.max_bytes) == (1, 52_428_800)
+    assert request.share_acquire_mode == 0
