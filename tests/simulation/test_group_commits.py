@@ -192,3 +192,35 @@ async def test_a_commit_that_was_sent_to_no_coordinator_in_time_fails_for_certai
 
             assert raised.value.definite
             assert "may still" not in str(raised.value)
+
+
+@virtual_time
+async def test_a_commit_whose_first_response_was_lost_may_be_stored_after_its_timeout():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            cluster.faults.on("OffsetCommit").once().apply_then_lose_response()
+            with (
+                cluster.faults.on("FindCoordinator").after(1).error("COORDINATOR_NOT_AVAILABLE"),
+                pytest.raises(KafkaTimeoutError) as raised,
+            ):
+                await consumer.commit({partition: 7}, timeout=2)
+
+            assert not raised.value.definite
+
+
+@virtual_time
+async def test_a_commit_that_was_refused_until_its_timeout_fails_for_certain():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            with (
+                cluster.faults.on("OffsetCommit").error("COORDINATOR_LOAD_IN_PROGRESS"),
+                pytest.raises(KafkaTimeoutError) as raised,
+            ):
+                await consumer.commit({partition: 7}, timeout=1)
+
+            assert raised.value.definite
+            assert "may still" not in str(raised.value)

@@ -239,12 +239,36 @@ def test_a_false_topic_id_during_a_transaction_changes_nothing() -> None:
     setting, partition = known(offset=10)
     setting.changes.topic_seen(partition, UUID(int=1))
     setting.positions.doubt(partition)
+    version = partition.version
 
     for number in (2, 1):
         setting.changes.topic_seen(partition, UUID(int=number))
 
-    assert setting.positions.settle(partition, partition.version, 12, 3, UUID(int=1))
+    assert setting.positions.settle(partition, version, 12, 3, UUID(int=1))
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 12)
+
+
+def test_a_topic_whose_id_became_known_during_a_transaction_is_the_same() -> None:
+    setting, partition = known(offset=10)
+    setting.positions.doubt(partition)
+    setting.changes.topic_seen(partition, UUID(int=1))
+
+    assert setting.positions.settle(partition, partition.version, 12, 3, None)
+    assert partition.buffer.position == 12
+
+
+def test_a_partition_that_waits_for_a_seek_is_raised_also_after_its_topic_was_created_again() -> (
+    None
+):
+    setting = Setting("none")
+    partition = assigned(setting)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    setting.positions.found_committed(partition, partition.version, None, 0.0)
+
+    setting.changes.topic_seen(partition, UUID(int=2))
+
+    assert partition.state is PositionState.FAILED
+    assert isinstance(partition.buffer.error, NoOffsetForPartitionError)
 
 
 def test_without_a_policy_a_topic_created_again_is_raised() -> None:
