@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncAdmin, OffsetAndMetadata, OffsetOutOfRangeError
-from pyk.clients.processing.gaps import encode_finished
+from pyk.clients.processing.gaps import decode_finished, encode_finished
 from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -209,6 +209,38 @@ async def test_nothing_beyond_a_truncation_is_committed_before_new_records_are_t
         requests = cluster.requests(OffsetCommitRequest)
         committed = [r.message.topics[0].partitions[0].committed_offset for r in requests]
         assert committed[-1] == 3
+
+
+@virtual_time
+async def test_a_note_names_nothing_beyond_a_truncation():
+    handled: list[bytes] = []
+
+    async def handle(record: Any) -> None:
+        if record.value == b"1":
+            await asyncio.sleep(1e9)
+        handled.append(record.value)
+
+    async with fetching(group_id="g", leaders=(1,)) as (cluster, consumer):
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 0))
+        cluster.on(OffsetCommitRequest, stored)
+        cluster.append([b"0", b"1", b"2"])
+        cluster.append([b"3", b"lost"])
+        task = asyncio.create_task(consumer.process(handle, ordering="none"))
+        await eventually(lambda: handled == [b"0", b"2", b"3", b"lost"])
+        await asyncio.sleep(6)
+        cluster.logs["orders", 0].pop()  # by an unclean leader election
+        cluster.move(0, 2)
+        await asyncio.sleep(10)
+        task.cancel()
+        await asyncio.wait({task})
+
+        notes = [
+            decode_finished(1, one.committed_metadata or "")
+            for request in cluster.requests(OffsetCommitRequest)
+            for topic in request.message.topics
+            for one in topic.partitions
+        ]
+        assert notes == [{2, 3, 4}, {2}]
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,21 @@ def test_a_job_that_was_cut_off_while_it_ran_does_not_finish_the_record_in_its_p
     assert [job.offset for job in take_all(jobs)] == ([0, 1] if ordering is Ordering.NONE else [0])
 
 
+@pytest.mark.parametrize("ordering", list(Ordering))
+def test_what_waits_of_other_partitions_is_not_cut_off(ordering):
+    jobs, partition = jobs_of(ordering, 3)
+    other = jobs.begin(Assignment(TopicPartition("orders", 1)))
+    jobs.add(other, records(3))
+
+    jobs.cut_back(partition, 0)
+
+    handled = []
+    while (job := jobs.next()) is not None:
+        handled.append((job.partition, job.offset))
+        finish(jobs, job)
+    assert handled == [(other, 0), (other, 1), (other, 2)]
+
+
 def test_a_job_that_was_cut_off_while_it_ran_does_not_count_when_the_partition_has_enough():
     jobs, partition = jobs_of(Ordering.NONE, 1)
     running = jobs.next()
