@@ -76,7 +76,8 @@ def test_a_moment_is_an_offset_within_the_log(
 @pytest.mark.parametrize(
     ("time_ms", "text"),
     [
-        (None, None), (-1, None), (1_772_366_400_123, "2026-03-01T12:00:00.123Z"),
+        (None, None), (-1, None), (0, "1970-01-01T00:00:00.000Z"),
+        (1_772_366_400_123, "2026-03-01T12:00:00.123Z"),
         (2**60, f"@{2**60}"),
     ],
 )  # fmt: skip

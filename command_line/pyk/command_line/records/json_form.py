@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BASE64 = "base64"
 FIELDS = ("key", "value", "headers", "partition", "timestamp")
-WRITTEN_BY_PYK = {"topic", "offset", "timestampType"}
+WRITTEN_BY_PYK = {"topic", "offset"}
 """Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
 
 

@@ -43,6 +43,22 @@ def test_the_passwords_of_the_default_profile_do_not_go_to_a_cluster_named_other
     assert options(environment, profiles=profiles, **settings) == {"bootstrap_servers": "x:1"}
 
 
+def test_an_empty_variable_names_no_cluster() -> None:
+    assert options({"PYK_BOOTSTRAP": ""}) == {"bootstrap_servers": "local:9092"}
+
+
+def test_options_by_x_win_over_those_of_the_default_profile() -> None:
+    profiles = Profiles("config.toml", "shop", PROFILES.by_name)
+
+    found = options(profiles=profiles, options={"sasl.username": "bob"})
+
+    assert found == {"bootstrap.servers": "shop:9093", "sasl.username": "bob"}
+
+
+def test_a_profile_that_was_named_wins_over_that_of_the_environment() -> None:
+    assert "sasl_username" in options({"PYK_PROFILE": "local"}, profile="shop")
+
+
 def test_an_address_replaces_that_of_a_profile_that_was_named() -> None:
     assert options(profile="shop", bootstrap="tunnel:1") == {
         "bootstrap_servers": "tunnel:1",
@@ -83,13 +99,16 @@ def read(path: str) -> str:
     return f"what {path} holds\n"
 
 
-REFERENCES = References({"SHOP": "secret"}, read, lambda command: f"output of {command}\r\n")
+REFERENCES = References(
+    {"SHOP": "secret", "SPACED": " s "}, read, lambda command: f"output of {command}\r\n"
+)
 
 
 @pytest.mark.parametrize(
     ("value", "resolved"),
     [
         ("env:SHOP", "secret"),
+        ("env:SPACED", " s "),
         ("file:~/x", "what ~/x holds"),
         ("command:pass show shop", "output of pass show shop"),
         ("plain", "plain"),

@@ -29,6 +29,17 @@ def test_all_conditions_must_hold(record_filter: RecordFilter, accepts: bool) ->
     assert record_filter.accepts(RECORD) is accepts
 
 
+def test_a_filter_knows_whether_it_chooses() -> None:
+    filters = [
+        RecordFilter(value=parse_pattern("a")),
+        RecordFilter(key=parse_pattern("a")),
+        RecordFilter(headers=(parse_header("a"),)),
+    ]
+
+    assert all(filters)
+    assert not RecordFilter()
+
+
 def test_null_matches_no_pattern() -> None:
     empty: ConsumerRecord[bytes | None, bytes | None] = ConsumerRecord("orders", 0, 0)
 

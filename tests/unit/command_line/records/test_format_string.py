@@ -52,8 +52,8 @@ def test_the_error_for_an_unknown_token_names_the_others(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "data"),
     [
-        ("\\n\\t\\r\\0", b"\n\t\r\0"), ("\\x1e", b"\x1e"), ("\\xe9", b"\xe9"), ("\\\\n", b"\\n"),
-        ("\\q", b"\\q"), ("a\\", b"a\\"),
+        ("\\n\\t\\r\\0", b"\n\t\r\0"), ("\\x1e", b"\x1e"), ("\\xe9", b"\xe9"), ("\\x9z", b"\tz"),
+        ("\\\\n", b"\\n"), ("\\q", b"\\q"), ("a\\", b"a\\"),
     ],
 )  # fmt: skip
 def test_escape_sequences_are_bytes(text: str, data: bytes) -> None:

@@ -41,7 +41,8 @@ def test_what_is_printed_can_be_sent_again(
 @pytest.mark.parametrize(
     ("form", "value"),
     [(None, None), ("x", b"x"), (5, b"5"), ([1, "a"], b'[1,"a"]'), ({"a": 1}, b'{"a":1}'),
-     ({"base64": "aGk="}, b"hi"), (True, b"true")],
+     ({"base64": "aGk="}, b"hi"),
+     ({"base64": "aGk=", "b": 1}, b'{"base64":"aGk=","b":1}'), (True, b"true")],
 )  # fmt: skip
 def test_a_value_that_is_no_text_is_sent_as_json(form: object, value: bytes | None) -> None:
     assert parse_record(json.dumps({"value": form}).encode()).value == value
@@ -49,6 +50,7 @@ def test_a_value_that_is_no_text_is_sent_as_json(form: object, value: bytes | No
 
 def test_headers_may_be_an_object() -> None:
     assert parse_record(b'{"headers": {"a": "1", "b": null}}').headers == (("a", b"1"), ("b", None))
+    assert parse_record(b'{"headers": null}').headers == ()
 
 
 @pytest.mark.parametrize(
