@@ -163,6 +163,21 @@ def test_a_job_that_was_cut_off_while_it_ran_does_not_finish_the_record_in_its_p
     assert [job.offset for job in take_all(jobs)] == ([0, 1] if ordering is Ordering.NONE else [0])
 
 
+@pytest.mark.parametrize("ordering", [Ordering.KEY, Ordering.NONE])
+def test_a_batch_that_is_to_be_called_again_is_no_part_of_another(ordering):
+    jobs, _ = jobs_of(ordering, 4, keys=4)
+    first = jobs.next_batch(2)
+    assert first is not None
+    jobs.resume(first)
+
+    second, again = jobs.next_batch(10), jobs.next_batch(10)
+
+    assert second is not None
+    assert [job.offset for job in second.members] == [2, 3]
+    assert again is first
+    assert [job.offset for job in first.members] == [0, 1]
+
+
 @pytest.mark.parametrize("ordering", list(Ordering))
 def test_what_waits_of_other_partitions_is_not_cut_off(ordering):
     jobs, partition = jobs_of(ordering, 3)
