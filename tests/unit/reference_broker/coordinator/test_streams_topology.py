@@ -339,3 +339,16 @@ def test_all_topics_of_a_topology_are_used_once() -> None:
     one = wire.Topology(subtopologies=[*COUNTING, subtopology("2", "text")])
 
     assert used_topics(one) == ["text", "words", "counts"]
+
+
+def test_topics_of_a_subtopology_are_shown_in_the_order_of_their_names() -> None:
+    sources = [f"source-{number}" for number in range(9, 0, -1)]
+    first = subtopology("0", *sources, repartition_sink_topics=["z", "b"])
+    second = subtopology("1", "y", repartition_source_topics=[topic("z"), topic("b")])
+
+    found = configure(topology(first, second), dict.fromkeys([*sources, "y"], 1)).subtopologies
+
+    assert found is not None
+    assert found["0"].repartition_sink_topics == ("b", "z")
+    assert found["0"].all_sources == tuple(reversed(sources))
+    assert found["1"].all_sources == ("b", "y", "z")
