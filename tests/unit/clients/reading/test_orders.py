@@ -28,6 +28,9 @@ def test_records_that_arrive_are_returned_at_once():
     assert times(order.take()) == [5, 3]
     assert order.wanted == {P0, P1}
 
+    order.finish(P1)
+    assert order.wanted == {P0}
+
 
 def test_records_wait_for_later_ones_of_every_open_partition():
     order = TimeOrder([P0, P1])

@@ -173,6 +173,14 @@ def test_ranges_follow_the_instance_ids_of_static_members() -> None:
     assert [assigned[each][A] for each in order] == [{0}, {1}, {2}]
 
 
+def test_members_without_a_range_of_a_topic_have_nothing_of_it_at_all() -> None:
+    topics = {member_id: frozenset({A}) for member_id in "abc"}
+
+    assigned = assign_ranges(subscribers(topics), {A: 2})
+
+    assert assigned == {"a": {A: frozenset({0})}, "b": {A: frozenset({1})}, "c": {}}
+
+
 def test_the_assignor_that_most_members_want_is_used() -> None:
     served = ("uniform", "range")
 
