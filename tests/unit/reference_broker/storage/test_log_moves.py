@@ -1,4 +1,4 @@
-"""Logs that move from one data directory to another, in use."""
+"""Logs that move from one data directory to another, in use, and their compaction."""
 
 from __future__ import annotations
 
@@ -410,3 +410,18 @@ def compact(broker: MovingBroker) -> None:
     for _ in range(50):
         broker.clock.advance(1)
         broker.logs.compactor.run(broker.logs.config)
+
+
+def test_a_log_is_not_compacted_before_it_is_on_the_disk(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk, log_cleaner_backoff_ms=0)
+    log = broker.create(cleanup_policy="compact", internal_segment_bytes="200")
+    for _ in range(3):
+        append(log, b"same key")
+
+    compact(broker)
+
+    assert len(disk) == 1  # the flush
+    disk.do_all()
+    broker.logs.compactor.run(broker.logs.config)
+    assert len(disk) == 1  # the pass
