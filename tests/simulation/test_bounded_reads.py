@@ -272,8 +272,9 @@ async def test_a_leader_that_takes_a_while_to_know_what_is_replicated_is_waited_
             return [value async for table in tables for value in values(table)]
 
         reading_on = asyncio.create_task(read_on())
-        await asyncio.sleep(8)
-        cluster.logs["orders", 0].extend(last)
+        for entry in last:
+            await asyncio.sleep(8)
+            cluster.logs["orders", 0].append(entry)
 
         assert found + await reading_on == list(range(10))
 

@@ -54,8 +54,8 @@ class BoundedRead:
         self._has_returned = False
         self.is_complete = False
         """Whether all records of the range were returned."""
-        self._polls_at_end: Counter[TopicPartition] = Counter()
-        """How often polls have found a partition at the end of its log, and not of its range."""
+        self._polls_at_end: Counter[tuple[TopicPartition, int]] = Counter()
+        """How often polls have found a partition at this end of its log, and not of its range."""
 
     def begin(self) -> Generator[Step, Any, None]:
         """Resolve the limits and assign the partitions that have something to read."""
@@ -170,19 +170,18 @@ class BoundedRead:
 
     def _check_ends(self, health: Mapping[TopicPartition, PartitionHealth]) -> None:
         """Raise if a log stays shorter than it was when the read began: it was truncated."""
-        for one in self._reads & health.keys():
-            position, end = health[one].position, self._ranges.ends.get(one)
-            if position is None or end is None or position >= end or health[one].lag != 0:
-                self._polls_at_end.pop(one, None)
+        for one, at in health.items():
+            end = self._ranges.ends.get(one)
+            if end is None or at.position is None or at.lag != 0:
                 continue
-            self._polls_at_end[one] += 1
-            if self._polls_at_end[one] > PATIENCE_POLLS:
+            self._polls_at_end[one, at.position] += 1
+            if self._polls_at_end[one, at.position] > PATIENCE_POLLS:
                 raise LogTruncatedError(
-                    f"the log of {one} was truncated: it ends at offset {position}, and offset "
+                    f"the log of {one} was truncated: it ends at offset {at.position}, and offset "
                     f"{end} was its end, or before it, when the read began",
                     topic=one.topic,
                     partition=one.partition,
-                    offset=position,
+                    offset=at.position,
                 )
 
     def _add(self, partition: TopicPartition, table: pa.Table) -> None:
