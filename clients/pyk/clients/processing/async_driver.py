@@ -187,9 +187,10 @@ class TaskRunner:
                 if self._only_calls:
                     wait = None
                     returned = self._call_handler(job)
-                    if inspect.isawaitable(returned):
+                    if returned is not None and inspect.isawaitable(returned):
                         returned = await returned
-                    check_nothing_returned(returned)
+                    if returned is not None:
+                        check_nothing_returned(returned)
                 else:
                     wait = await self._attempt(job)
             except Exception as error:
