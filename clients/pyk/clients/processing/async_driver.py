@@ -2,8 +2,8 @@
 
 A worker is a task that runs one job after the other until none is ready; then it waits for more, or
 ends if enough others wait. There are at most as many as may run at once. Jobs that are ready wake
-all that wait, if need be; while there are more, each worker that begins starts two. So handlers
-that wait soon run side by side, and those that never wait need few workers.
+or start as many as are at work then, and two more; so does each that begins. So handlers that wait
+soon run side by side, and those that never wait need few workers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 # A worker whose handlers never wait lets other tasks run after so many records.
 TURN = 64
-# How many workers are started at once; each of them starts as many.
+# How many workers are started at once, beyond as many as are at work.
 GROWTH = 2
 # How many workers wait for jobs, at most: a task that is woken costs less than a new one.
 MAX_IDLE = 1_000
@@ -132,12 +132,16 @@ class TaskRunner:
         self._start_workers()
 
     def _start_workers(self) -> None:
-        """Wake workers for the jobs that are ready, and start a few; these start more."""
-        needed = self._jobs.ready_count - self._starting
+        """Wake or start workers if jobs are ready: two more than are at work now.
+
+        Where handlers wait, those at work are many, so that soon there are enough.
+        """
+        at_work = len(self._workers) - len(self._idle) - self._starting
+        needed = min(self._jobs.ready_count - self._starting, at_work + GROWTH)
         while needed > 0 and self._idle:
             self._wake_one()
             needed -= 1
-        for _ in range(min(needed, self._options.concurrency - len(self._workers), GROWTH)):
+        for _ in range(min(needed, self._options.concurrency - len(self._workers))):
             self._starting += 1
             worker = asyncio.create_task(self._work(), name="handle records")
             self._workers.add(worker)
