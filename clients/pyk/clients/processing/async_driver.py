@@ -119,11 +119,13 @@ class TaskRunner:
 
     async def _read_on(self) -> None:
         limit = self._core.limits.poll_records(None)
+        call_soon = asyncio.get_running_loop().call_soon
         while True:
             spans, _ = await self._consumer._take(limit, None)
             self._core.reader.is_under_way = False
             self._session.follow_pauses(self._session.add(spans))
-            self._start_workers()
+            # Not now: handlers that end in this turn of the loop go on with the next records.
+            call_soon(self._start_workers)
 
     # -- workers -----------------------------------------------------------------------------------
 
