@@ -195,8 +195,7 @@ class TaskRunner:
                     returned = self._call_handler(job)
                     if returned is not None and inspect.isawaitable(returned):
                         returned = await returned
-                    if returned is not None:
-                        check_nothing_returned(returned)
+                    check_nothing_returned(returned)
                 else:
                     wait = await self._attempt(job)
             except Exception as error:
