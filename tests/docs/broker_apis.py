@@ -19,11 +19,9 @@ COMMAND = "PYTHONPATH=tests python -m docs.broker_apis"
 LIMITS = {
     ApiKey.ADD_RAFT_VOTER: "one node: refused as by Kafka for a voter that does not run",
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: "one node: nothing moves",
-    ApiKey.DESCRIBE_CONFIGS: "as Kafka, except for loggers of brokers: INVALID_REQUEST",
     ApiKey.DESCRIBE_QUORUM: "one node, the only voter; listeners of the broker",
     ApiKey.ELECT_LEADERS: "one node: no election is needed, and none helps a failed directory",
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "as Kafka with a plug-in that takes metrics",
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: "as Kafka, except for loggers of brokers: INVALID_REQUEST",
     ApiKey.INIT_PRODUCER_ID: "Kafka has version 6 (KIP-939) with unstable versions enabled",
     ApiKey.LIST_PARTITION_REASSIGNMENTS: "one node: nothing moves",
     ApiKey.PUSH_TELEMETRY: "as Kafka with a plug-in; the last push of each client is kept",

@@ -96,6 +96,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.CREATE_ACLS: ("conformance/test_acl_requests.py",),
     ApiKey.DELETE_ACLS: ("conformance/test_acl_requests.py",),
     ApiKey.DESCRIBE_CONFIGS: (
+        "conformance/test_broker_loggers.py",
         "conformance/test_client_metrics.py",
         "conformance/test_configs.py",
         "conformance/test_dynamic_configs.py",
@@ -135,6 +136,7 @@ TESTED: dict[ApiKey, tuple[str, ...]] = {
     ),
     ApiKey.ELECT_LEADERS: ("conformance/test_cluster_admin.py",),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (
+        "conformance/test_broker_loggers.py",
         "conformance/test_client_metrics.py",
         "conformance/test_configs.py",
         "conformance/test_dynamic_configs.py",

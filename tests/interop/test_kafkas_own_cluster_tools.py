@@ -202,6 +202,17 @@ def test_the_configs_tool_alters_and_describes_topics_and_brokers(
     assert "log.cleaner.threads=2" in of_brokers
 
 
+def test_the_configs_tool_alters_and_describes_loggers(bootstrap: str) -> None:
+    name = "pyk.reference_broker.broker"
+    loggers = ("--entity-type", "broker-loggers", "--entity-name", "0")
+    config_tool(bootstrap, "--alter", *loggers, "--add-config", f"{name}=TRACE")
+    traced = config_tool(bootstrap, "--describe", *loggers)
+    config_tool(bootstrap, "--alter", *loggers, "--delete-config", name)
+
+    assert f"{name}=TRACE" in traced
+    assert f"{name}=TRACE" not in config_tool(bootstrap, "--describe", *loggers)
+
+
 def test_the_cluster_and_groups_tools_show_the_broker_and_no_groups(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         server = ("--bootstrap-server", broker.bootstrap)

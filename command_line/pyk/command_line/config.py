@@ -1,4 +1,4 @@
-"""``pyk config``: settings of topics, brokers, groups and client metrics."""
+"""``pyk config``: settings of topics, brokers, their loggers, groups and client metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyk.command_line.arguments import NameAndValue
 from pyk.command_line.frame.commands import CommandGroup
 from pyk.command_line.frame.completions import complete_resources
 
-TYPES = ("topic", "broker", "group", "client-metrics")
+TYPES = ("topic", "broker", "broker-logger", "group", "client-metrics")
 RESOURCE = (
     click.argument("kind", type=click.Choice(TYPES), metavar="TYPE"),
     click.argument("name", shell_complete=complete_resources),
@@ -20,8 +20,9 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only check whether it wo
 def config() -> None:
     """Show and change the settings of a resource.
 
-    TYPE is topic, broker, group or client-metrics. The NAME of a broker is its id, or 'default' for
-    what all brokers share.
+    TYPE is topic, broker, broker-logger, group or client-metrics. The NAME of a broker is its id,
+    or 'default' for what all brokers share. With broker-logger and a broker's id, the settings are
+    loggers, and the values TRACE, DEBUG, INFO, WARN, ERROR or FATAL.
     """
 
 

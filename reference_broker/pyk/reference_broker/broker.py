@@ -227,6 +227,7 @@ class Broker:
         await self._close_connections()
         error = await self._close_logs()
         self._answer_waiting()
+        self.services.close()
         if error is not None:
             raise error
 
@@ -234,6 +235,7 @@ class Broker:
         """Close everything and write nothing, as if the process had died."""
         await self._close_connections()
         self._answer_waiting()
+        self.services.close()
         self._logs.abandon()
         await self._disk.close()
 

@@ -25,6 +25,7 @@ from .topic_creation import TopicCreator
 from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
+    from .broker_loggers import BrokerLoggers
     from .client_metrics.telemetry import Telemetry
     from .handlers.fetch_session import FetchSessions
     from .internal_topics import InternalTopics
@@ -119,6 +120,18 @@ class BrokerServices:
         from .internal_topics import InternalTopics
 
         return InternalTopics(self.time_ms)
+
+    @cached_property
+    def loggers(self) -> BrokerLoggers:
+        """The loggers of the broker, whose levels may change."""
+        from .broker_loggers import BrokerLoggers
+
+        return BrokerLoggers(logging.getLogger("pyk.reference_broker"))
+
+    def close(self) -> None:
+        """Undo what a broker leaves in its process."""
+        if "loggers" in vars(self):
+            self.loggers.restore()
 
     @cached_property
     def telemetry(self) -> Telemetry:

@@ -44,6 +44,23 @@ def test_settings_of_a_topic_are_set_shown_and_unset(cluster: Cluster) -> None:
     ]
 
 
+def test_levels_of_loggers_are_set_shown_and_unset(cluster: Cluster) -> None:
+    logger = "pyk.reference_broker.broker"
+
+    changed = shown(cluster, "set", "broker-logger", "0", f"{logger}=DEBUG")
+    level = config(cluster, "show", "broker-logger", "0", logger)
+    unset = config(cluster, "unset", "broker-logger", "0", logger)
+    wrong = config(cluster, "set", "broker-logger", "0", f"{logger}=LOUD")
+    missing = config(cluster, "show", "broker-logger", "7")
+
+    assert changed.lines == [f"broker-logger 0 changed: {logger}"]
+    assert level.out == f"{logger}\tDEBUG\tbroker logger\n"
+    assert unset == Ran(0, "")
+    assert wrong.code == 1
+    assert "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN" in wrong.err
+    assert "there is no broker 7; the cluster has 0" in missing.err
+
+
 def test_settings_at_their_default_are_shown_on_demand(cluster: Cluster) -> None:
     named = config(cluster, "show", "topic", "orders", "retention.ms")
     everything = config(cluster, "show", "topic", "orders", "--all").lines
@@ -84,8 +101,8 @@ def test_brokers_have_settings_of_their_own_and_shared_ones(cluster: Cluster) ->
          ("Invalid value for 'SETTING=VALUE…': it must be NAME=VALUE, not 'x' (see pyk config set "
          "--help)")),
         (["show", "topix", "orders"], 2,
-         ("Invalid value for 'TYPE': 'topix' is not one of 'topic', 'broker', 'group', "
-         "'client-metrics' (see pyk config show --help)")),
+         ("Invalid value for 'TYPE': 'topix' is not one of 'topic', 'broker', 'broker-logger', "
+         "'group', 'client-metrics' (see pyk config show --help)")),
     ],
 )  # fmt: skip
 def test_errors_say_what_to_do(cluster: Cluster, words: list[str], code: int, line: str) -> None:

@@ -23,6 +23,7 @@ ALL_BROKERS = "default"
 OWN = {
     "topic": (ConfigSource.TOPIC,),
     "broker": (ConfigSource.BROKER, ConfigSource.ALL_BROKERS, ConfigSource.BROKER_FILE),
+    "broker-logger": (ConfigSource.BROKER_LOGGER,),
     "group": (ConfigSource.GROUP,),
     "client-metrics": (ConfigSource.CLIENT_METRICS,),
 }
@@ -72,7 +73,7 @@ def _check_name(client: Admin, kind: str, name: str) -> None:
     """Fail at once for what does not exist; a misspelt topic gets a suggestion."""
     if kind == "topic":
         described_topics(client, [name])
-    if kind == "broker" and name.isdecimal():  # the client would wait for it
+    if kind in ("broker", "broker-logger") and name.isdecimal():  # the client would wait for it
         brokers = sorted(node.node_id for node in client.describe_cluster().nodes)
         if int(name) not in brokers:
             known = ", ".join(map(str, brokers))

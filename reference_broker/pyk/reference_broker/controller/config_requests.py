@@ -44,7 +44,8 @@ def alter_incrementally(
     results, records = _each(
         request.resources,
         lambda resource, each: configs.alter(
-            resource, [(_operation(config.config_operation), config) for config in each.configs]
+            resource,
+            [(config_operation(config.config_operation), config) for config in each.configs],
         ),
     )
     responses = [
@@ -85,7 +86,8 @@ def _each(
     return results, records
 
 
-def _operation(number: int) -> ConfigOperation:
+def config_operation(number: int) -> ConfigOperation:
+    """Return the operation of that number; raise :class:`ApiError` if there is none."""
     try:
         return ConfigOperation(number)
     except ValueError:

@@ -14,9 +14,11 @@ from pyk.protocol.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from pyk.reference_broker.broker_configs import BrokerConfigs
+from pyk.reference_broker.broker_loggers import BrokerLoggers
 from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.controller.broker_config_checks import ALL_BROKERS
 from pyk.reference_broker.controller.image import (
+    BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
     GROUP_RESOURCE,
@@ -26,6 +28,7 @@ from pyk.reference_broker.controller.image import (
 from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
 
+from .broker_loggers import describe_loggers
 from .context import RequestContext
 
 
@@ -38,6 +41,8 @@ class ConfigServices(Protocol):
     def image(self) -> MetadataImage: ...
     @property
     def configs(self) -> BrokerConfigs: ...
+    @property
+    def loggers(self) -> BrokerLoggers: ...
 
 
 def describe_configs(
@@ -51,15 +56,23 @@ def describe_configs(
         )
         response.results.append(result)
         try:
-            entries = _entries(services, resource)
+            result.configs = _configs(services, resource, request)
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message or ""
-            continue
-        keys = resource.configuration_keys
-        result.configs = [
-            _describe(entry, request) for entry in entries if not keys or entry.name in keys
-        ]
     return response
+
+
+def _configs(
+    services: ConfigServices, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+) -> list[DescribeConfigsResourceResult]:
+    keys = resource.configuration_keys
+    if resource.resource_type == BROKER_LOGGER_RESOURCE:
+        return describe_loggers(services, resource.resource_name, keys)
+    return [
+        _describe(entry, request)
+        for entry in _entries(services, resource)
+        if not keys or entry.name in keys
+    ]
 
 
 def _entries(services: ConfigServices, resource: DescribeConfigsResource) -> list[ConfigEntry]:

@@ -73,7 +73,7 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DESCRIBE_DELEGATION_TOKEN: _api("1-3", "delegation_tokens.describe_delegation_token"),
     ApiKey.DELETE_GROUPS: _api("0-2", "groups.delete_groups"),
     ApiKey.ELECT_LEADERS: _api("0-2", "forwarding.forward"),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "forwarding.forward"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "broker_loggers.incremental_alter_configs"),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _api("0-1", "forwarding.forward"),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _api("0", "forwarding.forward"),
     ApiKey.OFFSET_DELETE: _api("0", "group_offsets.offset_delete"),
