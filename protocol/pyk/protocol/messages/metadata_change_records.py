@@ -62,14 +62,6 @@ class UnregisterControllerRecord(Message):
     controller_id: int = int32()
 
 
-@metadata_record(28, versions="0", flexible="0+")
-class ClearElrRecord(Message):
-    """Eligible leader replicas are forgotten: the rule that made them so has changed (KIP-966)."""
-
-    topic_name: str = string()
-    """Empty: of all topics."""
-
-
 @metadata_record(20, versions="0", flexible="0+")
 class NoOpRecord(Message):
     """Nothing: written now and then so that followers can tell that they keep up."""

@@ -144,6 +144,14 @@ class PartitionChangeRecord(Message):
     )
 
 
+@metadata_record(28, versions="0", flexible="0+")
+class ClearElrRecord(Message):
+    """Eligible leader replicas are forgotten: the rule that made them so has changed (KIP-966)."""
+
+    topic_name: str = string()
+    """Empty: of all topics."""
+
+
 @metadata_record(4, versions="0", flexible="0+")
 class ConfigRecord(Message):
     """A dynamic setting of a resource has this value."""

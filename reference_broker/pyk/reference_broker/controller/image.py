@@ -15,10 +15,10 @@ from pyk.protocol.messages.access_records import (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
-from pyk.protocol.messages.metadata_change_records import ClearElrRecord
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,

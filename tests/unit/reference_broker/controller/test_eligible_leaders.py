@@ -12,8 +12,8 @@ from pyk.protocol.messages.assign_replicas_to_dirs import (
     RequestPartitionData,
     RequestTopicData,
 )
-from pyk.protocol.messages.metadata_change_records import ClearElrRecord
 from pyk.protocol.messages.metadata_records import (
+    ClearElrRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
