@@ -9,7 +9,7 @@ import pytest
 
 from pyk.clients.errors import KafkaError
 from pyk.runtime.virtual_time import eventually, virtual_time
-from simulation.test_process_exactly_once import (
+from support.simulated_billers import (
     COUNT,
     PARTITIONS,
     Biller,

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +10,6 @@ import pytest
 from pyk.clients import (
     AsyncAdmin,
     AsyncProducer,
-    OffsetAndMetadata,
     ProducerRecord,
     RetryPolicy,
     TopicPartition,
@@ -22,121 +18,17 @@ from pyk.clients.errors import ProducerFencedError, RecordTooLargeError, StateEr
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import make_consumer, network_of, produce, reference_cluster
 from support.environments import client_options
-
-PARTITIONS = [TopicPartition("orders", number) for number in range(3)]
-COUNT = 60
-
-
-@asynccontextmanager
-async def cluster_with_orders(count: int = COUNT) -> AsyncIterator[Any]:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=3)
-        for topic in ("bills", "orders.dead"):
-            await cluster.create_topic(topic, partitions=1)
-        await produce(cluster, "orders", count, partitions=3, key=lambda n: b"%d" % (n // 3 % 5))
-        yield cluster
-
-
-def make_producer(cluster: Any, name: str = "billing-1", **options: Any) -> AsyncProducer[Any, Any]:
-    settings = {
-        "transactional_id": name,
-        "transaction_timeout_ms": 6000,
-        "request_timeout_ms": 500,
-        "delivery_timeout_ms": 3000,
-        "max_block_ms": 2000,
-        "linger_ms": 0,
-        **options,
-    }
-    return AsyncProducer(cluster.bootstrap, **client_options(network_of(cluster)), **settings)
-
-
-class Biller:
-    """A member of the group that writes a bill for each order."""
-
-    def __init__(self, cluster: Any, name: str = "billing-1", **options: Any) -> None:
-        if "group_protocol" not in options:
-            options |= {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
-        self.consumer = make_consumer(
-            cluster,
-            group_id="billing",
-            topics=["orders"],
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            max_poll_interval_ms=10_000,
-            **options,
-        )
-        self.producer = make_producer(cluster, name)
-        self.handled: list[bytes] = []
-        self.options: dict[str, Any] = {"concurrency": 8, "ordering": "key"}
-        self.duration = lambda: 0.01
-        self.failure = bool
-        self.stuck: set[bytes] = set()
-
-    async def bill(self, order: Any) -> ProducerRecord:
-        await asyncio.sleep(1e9 if order.value in self.stuck else self.duration())
-        if self.failure():
-            raise LookupError("no such customer")
-        self.handled.append(order.value)
-        return ProducerRecord("bills", order.value, order.key)
-
-    def start(self) -> Biller:
-        self.task = asyncio.create_task(self._run())
-        return self
-
-    async def _run(self) -> None:
-        async with self.producer, self.consumer:
-            await self.consumer.process(self.bill, producer=self.producer, **self.options)
-
-    async def wake(self) -> None:
-        self.consumer.wakeup()
-        await self.task
-
-    async def cancel(self) -> None:
-        self.task.cancel()
-        await asyncio.wait({self.task})
-        assert self.task.cancelled() or self.task.exception()
-
-    async def crash(self) -> None:
-        """End both clients at once, in the middle of whatever they do."""
-        await asyncio.gather(
-            self.producer._core.client.close(0), self.consumer._core.client.close(0)
-        )
-        await self.cancel()
-
-
-async def values_of(cluster: Any, topic: str, **options: Any) -> list[bytes]:
-    consumer = make_consumer(cluster, isolation_level="read_committed", **options)
-    consumer.assign([TopicPartition(topic, 0)])
-    values = []
-    async with consumer:
-        while records := await consumer.poll(0.2):
-            values += [record.value for record in records]
-    return values
-
-
-async def all_bills(cluster: Any, timeout: float = 300) -> list[int]:
-    """Return the bills, sorted, once there is one for each order."""
-    deadline = current_clock().now() + timeout
-    while len(bills := await values_of(cluster, "bills")) < COUNT:
-        assert current_clock().now() < deadline, f"{len(set(bills))} bills"
-        await asyncio.sleep(1)
-    return sorted(map(int, bills))
-
-
-async def committed(cluster: Any) -> dict[TopicPartition, int]:
-    found = await all_committed(cluster)
-    return {partition: one.offset for partition, one in found.items()}
-
-
-async def committed_epochs(cluster: Any) -> dict[TopicPartition, int | None]:
-    found = await all_committed(cluster)
-    return {partition: one.leader_epoch for partition, one in found.items()}
-
-
-async def all_committed(cluster: Any) -> dict[TopicPartition, OffsetAndMetadata]:
-    async with make_consumer(cluster, group_id="billing") as observer:
-        found = await observer.committed(PARTITIONS)
-    return {partition: one for partition, one in found.items() if one is not None}
+from support.simulated_billers import (
+    COUNT,
+    PARTITIONS,
+    Biller,
+    all_bills,
+    cluster_with_orders,
+    committed,
+    committed_epochs,
+    make_producer,
+    values_of,
+)
 
 
 @virtual_time
@@ -544,78 +436,4 @@ async def test_without_a_transactional_id_a_record_is_finished_once_its_results_
         assert await all_bills(cluster) == list(range(COUNT))
 
         await biller.wake()
-        assert await committed(cluster) == dict.fromkeys(PARTITIONS, COUNT // 3)
-
-
-REQUESTS = ["OffsetFetch", "Fetch", "Produce", "TxnOffsetCommit", "EndTxn", "InitProducerId"]
-PROTOCOLS = [
-    {"partition_assignment_strategy": "range"},
-    {"partition_assignment_strategy": "cooperative-sticky"},
-    {"group_protocol": "consumer"},
-]
-
-
-class Chaos:
-    """Billers that come, go and crash, and brokers that lose answers."""
-
-    def __init__(self, cluster: Any, seed: int, options: dict[str, Any]) -> None:
-        self.cluster = cluster
-        self.random = random.Random(seed)
-        self.options = options
-        self.billers: list[Biller] = []
-        self.names = [f"billing-{n}" for n in range(3)]
-
-    def join(self) -> None:
-        chosen = self.random
-        biller = Biller(self.cluster, self.names.pop(), **self.options)
-        biller.duration = lambda: chosen.choice([0.0, 0.01, 0.1, 2.0])
-        biller.failure = lambda: chosen.random() < 0.05
-        biller.options = {
-            "ordering": chosen.choice(["key", "none", "partition"]),
-            "concurrency": chosen.choice([1, 4, 50]),
-            "retry": RetryPolicy(attempts=100, backoff=0.2, max_backoff=1.0),
-        }
-        self.billers.append(biller.start())
-
-    async def step(self) -> None:
-        await asyncio.sleep(self.random.uniform(0.0, 3.0))
-        if len(self.billers) == 3 or (self.billers and self.random.random() < 0.3):
-            biller = self.billers.pop(self.random.randrange(len(self.billers)))
-            self.names.append(biller.producer._core.config.transactional_id)
-            await self.random.choice([self.wake, self.cancel, self.crash])(biller)
-        else:
-            self.join()
-        if self.random.random() < 0.7:
-            request = self.random.choice(REQUESTS)
-            self.cluster.faults.on(request).once().apply_then_lose_response()
-
-    async def wake(self, biller: Biller) -> None:
-        biller.consumer.wakeup()
-        await asyncio.wait({biller.task})
-
-    async def cancel(self, biller: Biller) -> None:
-        await biller.cancel()
-
-    async def crash(self, biller: Biller) -> None:
-        await biller.crash()
-
-
-@pytest.mark.parametrize("options", PROTOCOLS, ids=lambda options: next(iter(options.values())))
-@pytest.mark.parametrize("seed", range(4))
-@virtual_time
-async def test_crashes_and_rebalances_leave_one_bill_for_each_order(seed, options):
-    async with cluster_with_orders() as cluster:
-        chaos = Chaos(cluster, seed, options)
-        for _ in range(15):
-            await chaos.step()
-        cluster.faults.clear()
-        if not chaos.billers:
-            chaos.join()
-
-        bills = await all_bills(cluster)
-        await asyncio.sleep(20)
-
-        assert bills == sorted(map(int, await values_of(cluster, "bills"))) == list(range(COUNT))
-        for biller in chaos.billers:
-            await chaos.wake(biller)
         assert await committed(cluster) == dict.fromkeys(PARTITIONS, COUNT // 3)
