@@ -10,6 +10,7 @@ from pyk.runtime.system_clock cimport SystemClock
 cdef class EventWait:
     cdef readonly bint is_on
     cdef readonly double until
+    cdef Poller poller
 
     cpdef begins(self, double until)
     cpdef bint ends(self) except -1
@@ -25,7 +26,7 @@ cdef class Turns:
     cdef object _loop
     cdef object _ready
     cdef list _timers
-    cdef Poller _poller
+    cdef object _selector
     cdef double _resolution
     cdef SystemClock _clock
     cdef TurnLock _lock
@@ -34,16 +35,17 @@ cdef class Turns:
     cpdef bint hold(self, bint wait) except -1
     cpdef let_go(self)
     cpdef bint is_here(self) except -1
+    @cython.locals(poller=Poller)
     cpdef run(self, double until, EventWait event_wait)
     cpdef touched(self)
     cpdef bint has_timer_before(self, double when) except -1
     cpdef double next_timer(self) except? -1.0
     @cython.locals(timers=list)
     cdef _drop_cancelled_timers(self)
-    @cython.locals(wakes_at=double, now=double, count=cython.ulonglong, is_relieved=bint)
+    @cython.locals(poller=Poller, wakes_at=double, now=double, count=cython.ulonglong, is_relieved=bint)
     cdef int _wait(self, double until, EventWait event_wait) except -1
     @cython.locals(index=int, mask=int)
-    cdef _take_events(self, int count)
+    cdef _take_events(self, Poller poller, int count)
     @cython.locals(timers=list, end=double)
     @cython.locals(transport=SocketTransport)
     cdef _read(self, reader)

@@ -41,7 +41,7 @@ class Turns:
         # asyncio never replaces the two: only its own turn would, and that one never runs.
         self._ready = loop._ready
         self._timers = loop._scheduled
-        self._poller = Poller(loop._selector)
+        self._selector = loop._selector
         self._resolution = loop._clock_resolution
         self._clock = SystemClock()  # as asyncio's loop.time()
         self._lock = TurnLock()
@@ -73,11 +73,11 @@ class Turns:
         ``event_wait`` is told of the wait. Raises :class:`RelievedError`.
         """
         ready = self._ready
+        poller = event_wait.poller
+        if poller is None:
+            poller = event_wait.poller = Poller(self._selector)
         self._drop_cancelled_timers()
-        if ready:
-            self._take_events(self._poller.wait(0.0))
-        else:
-            self._take_events(self._wait(until, event_wait))
+        self._take_events(poller, poller.wait(0.0) if ready else self._wait(until, event_wait))
         self._take_due_timers()
         # What these make ready waits for the next turn, which looks for events first.
         for _ in range(len(ready)):
@@ -119,27 +119,29 @@ class Turns:
 
     def _wait(self, until: float, event_wait: EventWait) -> int:
         """Wait for events without the lock, until the next timer at most; return how many came."""
+        poller = event_wait.poller
+        assert poller is not None
         # The timer's own time, not what is left of it: that is a little less with each look.
         wakes_at = min(until, self.next_timer())
         now = self._clock.now()
         if wakes_at <= now:
-            return self._poller.wait(0.0)
+            return poller.wait(0.0)
         count = self._count
         event_wait.begins(wakes_at)
         self._lock.release()
         try:
-            event_count = self._poller.wait(min(wakes_at - now, LONGEST_WAIT_SECONDS))
+            event_count = poller.wait(min(wakes_at - now, LONGEST_WAIT_SECONDS))
         finally:
             self._lock.acquire(True)
             is_relieved = event_wait.ends()
         if is_relieved:
             raise RelievedError
         # If another thread has worked meanwhile, events may be stale. Real ones come again.
-        return event_count if count == self._count else self._poller.wait(0.0)
+        return event_count if count == self._count else poller.wait(0.0)
 
-    def _take_events(self, count: int) -> None:
+    def _take_events(self, poller: Poller, count: int) -> None:
         for index in range(count):
-            key, mask = self._poller.key(index), self._poller.mask(index)
+            key, mask = poller.key(index), poller.mask(index)
             if key is None:
                 continue
             reader, writer = key.data
@@ -182,11 +184,16 @@ class Turns:
 
 
 class EventWait:
-    """A driver's waits for events; touched with the lock only."""
+    """A driver's waits for events; touched with the lock only.
+
+    Each driver has a poller of its own: its wait, without the lock, may end while another driver
+    goes through the events of its turn.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
         self.until = NEVER
+        self.poller: Poller | None = None
 
     def begins(self, until: float) -> None:
         """Note that the driver waits, at most until a time."""

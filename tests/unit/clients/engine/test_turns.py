@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import functools
 import random
+import selectors
 import socket
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from pyk.clients.engine.handover import Handover
 from pyk.clients.engine.shared_loop import SharedLoop, new_loop
-from pyk.clients.engine.turns import NEVER, BackgroundEventWait, EventWait, RelievedError
+from pyk.clients.engine.turns import NEVER, BackgroundEventWait, EventWait, RelievedError, Turns
 from pyk.runtime.network import FrameTransport
 from pyk.runtime.network.socket_transport import SocketTransport
 
@@ -119,6 +125,72 @@ def test_more_events_than_are_taken_at_once_all_come(loop: SharedLoop) -> None:
         far.close()
 
     assert received == [b"event"] * 100
+
+
+class TwoWaits(selectors.SelectSelector):
+    """Lets a wait of another thread end, with no event, while this thread takes its own events."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_waiting = threading.Event()
+        self.may_end = threading.Event()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if not timeout:
+            return super().select(0)
+        self.is_waiting.set()
+        self.may_end.wait(10)
+        return []
+
+
+class Reader:
+    """A handle whose callback takes a moment to look at."""
+
+    def __init__(self, look: Callable[[], object], read: Callable[[], object]) -> None:
+        self._look, self._read = look, read
+        self._cancelled = False
+        self._context = contextvars.copy_context()
+        self._args = ()
+
+    @property
+    def _callback(self) -> Callable[[], object]:
+        self._look()
+        return self._read
+
+
+def test_a_wait_that_ends_leaves_another_driver_its_events() -> None:
+    selector = TwoWaits()
+    loop = SimpleNamespace(
+        _ready=deque(), _scheduled=[], _selector=selector, _clock_resolution=1e-9, _debug=False
+    )
+    turns = Turns(loop)
+    received: list[bytes] = []
+
+    def wait() -> None:
+        turns.hold(True)
+        turns.run(time.monotonic() + LATER, EventWait())
+        turns.let_go()
+
+    def let_the_other_wait_end() -> None:
+        selector.may_end.set()
+        time.sleep(0.02)  # the other thread then waits for the lock
+
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            near, far = (stack.enter_context(each) for each in socket.socketpair())
+            read = functools.partial(lambda near: received.append(near.recv(10)), near)
+            handles = Reader(let_the_other_wait_end, read), None
+            selector.register(near, selectors.EVENT_READ, handles)
+            far.send(b"event")
+        thread = threading.Thread(target=wait)
+        thread.start()
+        selector.is_waiting.wait(10)
+        turns.hold(True)
+        turns.run(0, EventWait())
+        turns.let_go()
+        thread.join(10)
+
+    assert received == [b"event"] * 2
 
 
 @pytest.mark.parametrize("event_wait", [EventWait(), BackgroundEventWait(Handover(0.0))])
