@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,7 +13,6 @@ from pyk.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from pyk.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -30,7 +28,7 @@ from pyk.protocol.messages.write_txn_markers import (
 from support.broker_requests import fetch, until_led
 from support.brokers import Kafka, make_topic_of_node_0
 from support.raw_client import RawClient, batch
-from support.real_time import IN_TIME
+from support.raw_coordinator import TRANSACTION_KEY, RawCoordinator, code_of
 
 E = ErrorCode
 
@@ -111,40 +109,26 @@ async def leader(kafka: Kafka) -> AsyncIterator[Leader]:
     topic = make_topic_of_node_0(kafka, "transactions")
     async with RawClient(kafka.bootstrap) as client:
         await until_led(client, topic)
-        async with RawClient(await coordinator_of(client, topic)) as coordinator:
+        async with RawCoordinator(kafka.bootstrap, TRANSACTION_KEY, topic) as coordinator:
             producer = await begin(coordinator, topic)
         yield Leader(client, topic, producer)
 
 
-async def coordinator_of(client: RawClient, transactional_id: str) -> str:
-    request = FindCoordinatorRequest(key_type=1, coordinator_keys=[transactional_id])
-    async with asyncio.timeout(IN_TIME):
-        while True:
-            (found,) = (await client.ask(request, 4)).coordinators
-            if not found.error_code:
-                return f"{found.host}:{found.port}"
-            await asyncio.sleep(0.05)
-
-
-async def begin(coordinator: RawClient, topic: str) -> tuple[int, int]:
+async def begin(coordinator: RawCoordinator, topic: str) -> tuple[int, int]:
     """Return id and epoch of a producer, named like the topic, whose transaction has it."""
     init = InitProducerIdRequest(transactional_id=topic, transaction_timeout_ms=60_000)
-    async with asyncio.timeout(IN_TIME):
-        # The second identity has an epoch that is not the first there can be.
-        while (identity := await coordinator.ask(init, 4)).producer_epoch < 1:
-            await asyncio.sleep(0.05)
-        add = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=topic,
-            v3_and_below_producer_id=identity.producer_id,
-            v3_and_below_producer_epoch=identity.producer_epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[0])],
-        )
-        while True:
-            answer = await coordinator.ask(add, 3)
-            result = answer.results_by_topic_v3_and_below[0].results_by_partition[0]
-            if not result.partition_error_code:
-                return identity.producer_id, identity.producer_epoch
-            await asyncio.sleep(0.05)
+    await coordinator.ask_until_ready(init, 4)
+    # The second identity has an epoch that is not the first there can be.
+    identity = await coordinator.ask_until_ready(init, 4)
+    add = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=topic,
+        v3_and_below_producer_id=identity.producer_id,
+        v3_and_below_producer_epoch=identity.producer_epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[0])],
+    )
+    added = await coordinator.ask_until_ready(add, 3)
+    assert code_of(added) is E.NONE
+    return identity.producer_id, identity.producer_epoch
 
 
 async def test_readers_of_committed_records_stop_at_an_open_transaction(leader: Leader) -> None:

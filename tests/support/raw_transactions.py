@@ -9,7 +9,6 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.end_txn import EndTxnRequest
-from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -31,15 +30,7 @@ from pyk.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from support.raw_client import RawClient
-
-GROUP_KEY, TRANSACTION_KEY = 0, 1
-RETRIED = {
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-}
+from support.raw_coordinator import GROUP_KEY, TRANSACTION_KEY, RawCoordinator, code_of
 
 
 class RawTransactions:
@@ -57,17 +48,16 @@ class RawTransactions:
         *,
         transactional_id: str = "",
     ) -> None:
-        self._bootstrap = bootstrap
         self._topic = topic
         self._group = group
         self._transactional_id = transactional_id or f"{group}-{transaction_version}"
         self._is_version_2 = transaction_version == 2
+        self._of_group = RawCoordinator(bootstrap, GROUP_KEY, group)
+        self._of_transactions = RawCoordinator(bootstrap, TRANSACTION_KEY, self._transactional_id)
 
     async def __aenter__(self) -> Self:
-        group = await self._coordinator(GROUP_KEY, self._group)
-        self._of_group = await RawClient(group).__aenter__()
-        transactions = await self._coordinator(TRANSACTION_KEY, self._transactional_id)
-        self._of_transactions = await RawClient(transactions).__aenter__()
+        await self._of_group.__aenter__()
+        await self._of_transactions.__aenter__()
         await self.init()
         return self
 
@@ -75,31 +65,13 @@ class RawTransactions:
         await self._of_group.__aexit__(*exc)
         await self._of_transactions.__aexit__(*exc)
 
-    async def _coordinator(self, key_type: int, key: str) -> str:
-        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
-        async with asyncio.timeout(20), RawClient(self._bootstrap) as client:
-            while True:
-                (found,) = (await client.ask(request)).coordinators
-                if not found.error_code:
-                    return f"{found.host}:{found.port}"
-                await asyncio.sleep(0.02)
-
-    async def _ask(self, client: RawClient, request: Any, version: int) -> Any:
-        """Ask until the coordinator is ready for the next transaction."""
-        async with asyncio.timeout(20):
-            while True:
-                response = await client.ask(request, version)
-                if _code(response) not in RETRIED:
-                    return response
-                await asyncio.sleep(0.02)
-
     # -- the producer ------------------------------------------------------------------------------
 
     async def init(self) -> None:
         request = InitProducerIdRequest(
             transactional_id=self._transactional_id, transaction_timeout_ms=60_000
         )
-        response = await self._ask(self._of_transactions, request, 5)
+        response = await self._of_transactions.ask_until_ready(request, 5)
         assert response.error_code == 0
         self.producer_id, self.producer_epoch = response.producer_id, response.producer_epoch
 
@@ -115,7 +87,7 @@ class RawTransactions:
         """Commit an offset in the transaction, and begin it where there is none."""
         if not self._is_version_2:
             adding = AddOffsetsToTxnRequest(**self._producer, group_id=self._group)
-            assert (await self._ask(self._of_transactions, adding, 3)).error_code == 0
+            assert (await self._of_transactions.ask_until_ready(adding, 3)).error_code == 0
         committed = TxnOffsetCommitRequestPartition(
             partition_index=0, committed_offset=offset, committed_metadata=None
         )
@@ -123,12 +95,14 @@ class RawTransactions:
             **{**self._producer, "group_id": self._group, "member_id": "", **more},
             topics=[TxnOffsetCommitRequestTopic(name=self._topic, partitions=[committed])],
         )
-        return _code(await self._ask(self._of_group, request, 5 if self._is_version_2 else 4))
+        return code_of(
+            await self._of_group.ask_until_ready(request, 5 if self._is_version_2 else 4)
+        )
 
     async def end(self, *, is_commit: bool) -> None:
         request = EndTxnRequest(**self._producer, committed=is_commit)
         version = 5 if self._is_version_2 else 4
-        response = await self._ask(self._of_transactions, request, version)
+        response = await self._of_transactions.ask_until_ready(request, version)
         assert response.error_code == 0
         if self._is_version_2:
             self.producer_id, self.producer_epoch = response.producer_id, response.producer_epoch
@@ -142,17 +116,17 @@ class RawTransactions:
             group_id=self._group,
             topics=[OffsetCommitRequestTopic(name=self._topic, partitions=[committed])],
         )
-        return _code(await self._ask(self._of_group, request, 8))
+        return code_of(await self._of_group.ask_until_ready(request, 8))
 
     async def delete_offset(self) -> ErrorCode:
         partition = OffsetDeleteRequestPartition(partition_index=0)
         topic = OffsetDeleteRequestTopic(name=self._topic, partitions=[partition])
         request = OffsetDeleteRequest(group_id=self._group, topics=[topic])
-        return _code(await self._of_group.ask(request, 0))
+        return code_of(await self._of_group.ask(request, 0))
 
     async def delete_group(self) -> ErrorCode:
         request = DeleteGroupsRequest(groups_names=[self._group])
-        return _code(await self._of_group.ask(request, 2))
+        return code_of(await self._of_group.ask(request, 2))
 
     async def committed(self) -> int:
         """Return the committed offset as it is, -1 if there is none."""
@@ -172,15 +146,6 @@ class RawTransactions:
         asked = OffsetFetchRequestTopics(name=self._topic, partition_indexes=[0])
         group = OffsetFetchRequestGroup(group_id=self._group, topics=[asked])
         request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
-        (found,) = (await self._ask(self._of_group, request, 8)).groups
+        (found,) = (await self._of_group.ask_until_ready(request, 8)).groups
         result = found.topics[0].partitions[0]
         return result.committed_offset, ErrorCode(result.error_code)
-
-
-def _code(message: Any) -> ErrorCode:
-    """Return the first error code in a response."""
-    code = getattr(message, "error_code", 0)
-    for name in ("groups", "topics", "partitions", "results"):
-        for each in getattr(message, name, ()):
-            code = code or _code(each)
-    return ErrorCode(code)
