@@ -16,9 +16,26 @@ def check_field(value: object, name: str, kind: type, form: str | None = None) -
 
 
 def check_member(value: object, name: str, kind: Any) -> None:
-    """Raise ``TypeError`` unless a field of a value is a member of an enum."""
+    """Raise ``TypeError`` unless a field of a value is a member of an enum; suggest a member."""
+    found: Any = getattr(value, name)
+    if isinstance(found, kind):
+        return
     members = ", ".join(f"{kind.__name__}.{one.name}" for one in kind)
-    check_field(value, name, kind, f"one of {members}")
+    meant = _meant(kind, found)
+    advice = "" if meant is None else f": give {kind.__name__}.{meant}"
+    raise TypeError(
+        f"{name} of {type(value).__name__} must be one of {members}, not {found!r}{advice}"
+    )
+
+
+def _meant(kind: Any, found: object) -> str | None:
+    """Return the name of the member that a name or number is of, None if of none."""
+    if isinstance(found, str):
+        from difflib import get_close_matches  # only mistakes need it
+
+        near = get_close_matches(found.upper(), [one.name for one in kind], n=1)
+        return near[0] if near else None
+    return next((one.name for one in kind if found is not True and found == one.value), None)
 
 
 def check_replicas(what: str, given: object) -> None:
