@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer, AsyncProducer, BootstrapError, SslAuthenticationError
+from pyk.clients import (
+    AsyncConsumer,
+    AsyncProducer,
+    BootstrapError,
+    IllegalSaslStateError,
+    Scram,
+    SslAuthenticationError,
+)
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import virtual_time
@@ -72,6 +79,18 @@ async def test_a_certificate_of_another_authority_is_refused() -> None:
             await producer.start()
         await producer.close()
         await asyncio.sleep(1)  # the broker hears of the last handshake that was given up
+
+
+@virtual_time
+async def test_a_tls_listener_without_logins_is_named_with_the_protocol_that_fits_it() -> None:
+    world = World(seed=1, latency=0.001)
+    async with AsyncCluster(tls=True, **world.host("broker").environment) as cluster:
+        login = {"security_protocol": "SASL_SSL", "auth": Scram("alice", "secret")}
+        producer = AsyncProducer(**options(cluster, world, "shop") | login)
+
+        with pytest.raises(IllegalSaslStateError, match="give security_protocol='SSL', or"):
+            await producer.start()
+        await producer.close()
 
 
 @pytest.mark.parametrize(

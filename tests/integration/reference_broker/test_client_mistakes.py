@@ -24,7 +24,10 @@ async def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None
             await admin.start(1)
         await admin.close()
 
-    assert "it begins a TLS handshake, but listener PLAINTEXT has no TLS" in caplog.text
+    assert (
+        "it begins a TLS handshake, but listener PLAINTEXT has no TLS: its security_protocol must "
+        "be PLAINTEXT here"
+    ) in caplog.text
     assert "bytes refused" not in caplog.text
 
 
@@ -63,6 +66,19 @@ async def test_a_frame_of_something_else_is_shown(caplog: pytest.LogCaptureFixtu
         assert await client.is_cut_off()
 
     assert "bytes refused: sizes are from 1 to" in caplog.text
+
+
+async def test_no_login_on_a_listener_with_sasl_and_tls(caplog: pytest.LogCaptureFixture) -> None:
+    async with AsyncCluster(sasl=USERS, tls=True) as cluster:
+        trust = cluster.client_options()["ssl_truststore_certificates"]
+        admin = AsyncAdmin(
+            cluster.bootstrap, security_protocol="SSL", ssl_truststore_certificates=trust
+        )
+        with pytest.raises(KafkaError):
+            await admin.start(1)
+        await admin.close()
+
+    assert "requires one: its security_protocol must be SASL_SSL here" in caplog.text
 
 
 async def test_no_login_on_a_listener_with_sasl(caplog: pytest.LogCaptureFixture) -> None:

@@ -39,10 +39,13 @@ class BegunLogin:
 
 
 class Authenticator:
-    """Logs in with ``credentials`` on one connection after the other."""
+    """Logs in with ``credentials`` on one connection after the other, all under TLS or none."""
 
-    def __init__(self, credentials: Credentials, clock: Clock, random: random.Random) -> None:
+    def __init__(
+        self, credentials: Credentials, clock: Clock, random: random.Random, *, has_tls: bool
+    ) -> None:
         self.credentials = credentials
+        self._has_tls = has_tls
         self._clock = clock
         self._random = random
         self._threads = LoginThreads()
@@ -66,7 +69,8 @@ class Authenticator:
         """
         # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
         nonce = secrets.token_urlsafe(NONCE_BYTES)
-        login = log_in(self.credentials, nonce, str(connection.node), connection.node.host)
+        node = connection.node
+        login = log_in(self.credentials, nonce, str(node), node.host, has_tls=self._has_tls)
         return BegunLogin(login, await self._worked(login, next(login), waits_for))
 
     async def complete(

@@ -95,7 +95,8 @@ class Dialer:
         if credentials is not None:
             from pyk.clients.engine.authenticator import Authenticator
 
-            self.authenticator = Authenticator(credentials, clock, random)
+            has_tls = tls is not None
+            self.authenticator = Authenticator(credentials, clock, random, has_tls=has_tls)
         if tls is not None:
             from pyk.clients.security.tls import TlsContexts
 

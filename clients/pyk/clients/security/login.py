@@ -45,18 +45,20 @@ NO_REASON = "it gives no reason"
 MOST_SAID = 500
 AWS_SECRETS = ("x-amz-signature", "x-amz-security-token")
 MOST_MECHANISMS = 20
-NO_SASL_ADVICE = "give security_protocol='PLAINTEXT' or 'SSL', or the port of a SASL listener"
+NO_SASL_ADVICE = "give security_protocol={protocol!r}, or the port of a SASL listener"
 MECHANISM_ADVICE = (
     "give another sasl_mechanism, or add it to sasl.enabled.mechanisms of the listener"
 )
 
 
-def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") -> Login:
+def log_in(
+    credentials: Credentials, nonce: str, server: str, host: str = "", *, has_tls: bool = False
+) -> Login:
     """Return the steps that log in to ``server``, which is named in errors.
 
-    ``host`` is its name, which some mechanisms have in their tokens. The steps return the seconds
-    that the session holds, 0.0 if there is no limit, and raise a subclass of
-    :class:`AuthenticationError`.
+    ``host`` is its name, which some mechanisms have in their tokens, ``has_tls`` whether the
+    connection is under TLS. The steps return the seconds that the session holds, 0.0 if there is no
+    limit, and raise a subclass of :class:`AuthenticationError`.
     """
     exchange = credentials.exchange(nonce, host)
     outcome, lifetime_ms, has_shaken_hands = None, 0, False
@@ -76,7 +78,7 @@ def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") ->
             continue
         if not has_shaken_hands:
             response = yield SaslHandshakeRequest(mechanism=credentials.mechanism)
-            _check_mechanism(credentials, response, server)
+            _check_mechanism(credentials, response, server, has_tls=has_tls)
             has_shaken_hands = True
         sent.append(step)
         outcome = yield step
@@ -89,12 +91,15 @@ def log_in(credentials: Credentials, nonce: str, server: str, host: str = "") ->
             raise
 
 
-def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:
+def _check_mechanism(
+    credentials: Credentials, response: Any, server: str, *, has_tls: bool
+) -> None:
     if response.error_code == ErrorCode.NONE:
         return
     if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
         text = f"{server} does not authenticate on this port: it is a listener without SASL"
-        raise _advising(IllegalSaslStateError, text, NO_SASL_ADVICE, credentials)
+        advice = NO_SASL_ADVICE.format(protocol="SSL" if has_tls else "PLAINTEXT")
+        raise _advising(IllegalSaslStateError, text, advice, credentials)
     if response.error_code != ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         raise _refused(credentials, server, str(error_for(response.error_code)))
     offered = _printable(", ".join(response.mechanisms[:MOST_MECHANISMS]))

@@ -200,7 +200,7 @@ class Connection:
 
     def connection_lost(self, error: Exception | None) -> None:
         if isinstance(error, FrameSizeError):
-            reason = explain_frame(error, self.listener)
+            reason = explain_frame(error, self.listener, self._settings.security_protocol)
             self._log_limiter.warning("Closed connection of %s: %s", self.host, reason)
         if self._waiting_for is not None:
             self._waiting_for.abandon()
@@ -334,7 +334,9 @@ class Connection:
 
     def _without_login(self, api_key: int) -> ProtocolError:
         has_logged_in = self.sasl is not None and self.sasl.principal is not None
-        return ProtocolError(explain_request(api_key, self.listener, has_logged_in=has_logged_in))
+        protocol = self._settings.security_protocol
+        reason = explain_request(api_key, self.listener, protocol, has_logged_in=has_logged_in)
+        return ProtocolError(reason)
 
     def _authenticated(self, principal: Principal) -> None:
         self.principal = principal

@@ -31,3 +31,9 @@ class ListenerSettings:
     """The largest request before a login."""
     failed_login_delay: float = 0.1
     """Seconds until a failed login is answered: guessing passwords must be slow."""
+
+    @property
+    def security_protocol(self) -> str:
+        """Return what a client gives as its ``security_protocol``."""
+        transport = "PLAINTEXT" if self.tls is None else "SSL"
+        return transport if self.new_sasl is None else f"SASL_{transport}"

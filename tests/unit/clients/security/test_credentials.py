@@ -32,9 +32,11 @@ def run(
     credentials: Credentials,
     *answers: bytes | SaslAuthenticateResponse,
     handshake: SaslHandshakeResponse | None = None,
+    has_tls: bool = False,
 ) -> tuple[list[bytes], float]:
     """Return the tokens that a login sends to a broker that answers so, and its lifetime."""
-    login, sent, left = log_in(credentials, NONCE, SERVER), [], list(answers)
+    login = log_in(credentials, NONCE, SERVER, has_tls=has_tls)
+    sent, left = [], list(answers)
     step: Any = next(login)
     assert step == SaslHandshakeRequest(mechanism=credentials.mechanism)
     outcome: Any = handshake or SaslHandshakeResponse(mechanisms=[credentials.mechanism])
@@ -158,11 +160,14 @@ def test_a_mechanism_that_the_broker_does_not_have_is_named_with_those_it_has() 
     assert "does not have the SASL mechanism PLAIN: it has GSSAPI, SCRAM-SHA-512" in str(error)
 
 
-def test_a_listener_without_sasl_is_named() -> None:
-    error = failure(PLAIN, handshake=SaslHandshakeResponse(error_code=34))
+@pytest.mark.parametrize(("has_tls", "protocol"), [(False, "PLAINTEXT"), (True, "SSL")])
+def test_a_listener_without_sasl_is_named_with_the_protocol_that_fits_it(
+    has_tls: bool, protocol: str
+) -> None:
+    error = failure(PLAIN, handshake=SaslHandshakeResponse(error_code=34), has_tls=has_tls)
 
     assert isinstance(error, errors.IllegalSaslStateError)
-    assert "a listener without SASL" in str(error)
+    assert f"a listener without SASL; give security_protocol='{protocol}', or the" in str(error)
 
 
 @pytest.mark.parametrize(("code", "name"), [(58, "SASL_AUTHENTICATION_FAILED"), (256, "256")])
