@@ -1,5 +1,5 @@
 """``python -m pyk.command_line`` is the ``pyk`` command."""
 
-from pyk.command_line.main import main
+from pyk.command_line.start import start
 
-main()
+start()
