@@ -189,6 +189,30 @@ async def test_a_leader_of_an_older_epoch_than_was_read_is_asked_again_before_it
         assert await read(reader, 1) == [b"8"]
 
 
+@pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
+@virtual_time
+async def test_a_former_leader_that_was_cut_off_is_left_for_the_one_that_other_brokers_name(policy):
+    async with fetching(auto_offset_reset=policy, leaders=(1,)) as (cluster, reader):
+        cluster.append([b"0", b"1"])
+        reader.seek(P0, 0)
+        await read(reader, 2)
+        reader.pause(P0)
+        await reader.poll(1)  # until no fetch is in flight that would learn of the other leader
+        cluster.move(0, 2)
+        cluster.append([b"2", b"3"])
+        unknown = epoch_ends(-1, leader_epoch=-1)
+
+        def answer(request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+            believes_that_it_leads = cluster.received[-1].node_id == 1
+            return (unknown if believes_that_it_leads else cluster.epoch_ends)(request)
+
+        cluster.on(OffsetForLeaderEpochRequest, answer)
+        reader.seek(P0, OffsetAndMetadata(3, leader_epoch=1))
+        reader.resume(P0)
+
+        assert await read(reader, 1, timeout=5) == [b"3"]
+
+
 @virtual_time
 async def test_a_nearer_replica_is_read_from_and_left_when_it_lags():
     async with fetching(client_rack="east") as (cluster, consumer):

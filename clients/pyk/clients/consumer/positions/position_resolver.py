@@ -186,6 +186,9 @@ class PositionResolver:
             else:
                 end = answer if isinstance(answer, int) else None
                 self._positions.found_epoch_end(assigned, version, end, leader_epoch, now)
+        if any(assigned.state is PositionState.VALIDATE for assigned in partitions):
+            # Metadata may name a former leader that was cut off, and still believes that it leads.
+            self._client.metadata_keeper.request_update()
 
     def _leader_epochs(self, partitions: list[AssignedPartition]) -> dict[TopicPartition, int]:
         image = self._client.metadata
