@@ -12,9 +12,14 @@ from pyk.clients.errors import (
     CoordinatorNotAvailableError,
     InvalidRecordStateError,
     KafkaError,
+    KafkaTimeoutError,
+    ShareSessionNotFoundError,
 )
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from pyk.protocol.messages.share_fetch import ShareFetchRequest
+from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.scripted_broker import SILENCE
 from support.share_cluster import ACCEPT
@@ -70,6 +75,55 @@ async def test_close_tells_why_the_last_acknowledgements_failed():
 
     (error,) = told
     assert isinstance(error, CoordinatorNotAvailableError)
+
+
+@virtual_time
+async def test_a_commit_that_runs_out_of_time_tells_why():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+        await cluster.kill(1)
+
+        with pytest.raises(KafkaTimeoutError, match="could not acknowledge at node 1 in time: can"):
+            await consumer.commit(timeout=3)
+
+
+@virtual_time
+async def test_what_close_cannot_send_fails_with_the_reason():
+    told: list[Any] = []
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        consumer.set_acknowledgement_commit_callback(lambda _, error: told.append(error))
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+        await cluster.kill(1)
+
+    (error,) = told
+    assert isinstance(error, ShareSessionNotFoundError)
+    assert "ended its share session with node 1 before" in str(error)
+    assert "delivered again: cannot connect to node 1" in str(error)
+
+
+@virtual_time
+async def test_a_renewal_fails_nothing_else_that_close_sends_to_a_broker_without_renewal():
+    async def answer_late(request: ShareFetchRequest) -> Any:
+        await asyncio.sleep(1)
+        return await fetch(request)
+
+    async with share_cluster() as cluster:
+        cluster.versions[ApiKey.SHARE_ACKNOWLEDGE] = VersionRange(1, 1)
+        fetch = cluster._handlers[ApiKey.SHARE_FETCH]
+        async with share_consumer(cluster, **EXPLICIT) as consumer:
+            cluster.produce(b"a", b"b", b"c")
+            a, b, c = await consumer.poll(5)
+            cluster.once(ShareFetchRequest, answer_late)
+            consumer.acknowledge(a)
+            consumer.commit_async()
+            await asyncio.sleep(0.1)
+            consumer.acknowledge(b)
+            consumer.acknowledge(c, AcknowledgeType.RENEW)
+
+        assert cluster.outcomes() == [ACCEPT, ACCEPT, None]
+        assert cluster.held() == []
 
 
 @virtual_time

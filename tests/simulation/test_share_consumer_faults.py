@@ -243,6 +243,22 @@ async def test_a_leader_without_share_fetches_is_an_error_of_polls():
 
 
 @virtual_time
+async def test_a_leader_that_learns_share_fetches_is_asked_for_all_partitions():
+    async with share_cluster() as cluster:
+        fetches = cluster.versions.pop(ApiKey.SHARE_FETCH)
+        async with share_consumer(cluster) as consumer:
+            with pytest.raises(UnsupportedVersionError):
+                await consumer.poll(5)
+            await cluster.kill(1)
+            cluster.versions[ApiKey.SHARE_FETCH] = fetches
+            await cluster.start(1)
+            await eventually(lambda: bool(cluster.requests(ShareFetchRequest)), timeout=60)
+
+            opening = cluster.requests(ShareFetchRequest)[0].message
+            assert [one.partition_index for one in opening.topics[0].partitions] == [0]
+
+
+@virtual_time
 async def test_a_partition_without_leader_and_a_refusal_show_in_health():
     async with share_cluster(partitions=2) as cluster, share_consumer(cluster) as consumer:
         cluster.produce(b"a")

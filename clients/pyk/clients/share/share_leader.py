@@ -9,23 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, Protocol
 
 from pyk.clients.consumer.group.modern.assignment import TopicIdPartition
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import (
-    InvalidRecordStateError,
-    KafkaError,
-    KafkaTimeoutError,
-    ShareSessionNotFoundError,
-    UnsupportedVersionError,
-    error_for,
-)
-from pyk.clients.errors.base import copy_to_raise
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, UnsupportedVersionError, error_for
+from pyk.clients.share.acknowledgement_queue import AcknowledgementQueue
 from pyk.clients.share.acknowledgements import Acknowledgements
-from pyk.clients.share.commit_ticket import PendingAcknowledgements, due_at
+from pyk.clients.share.commit_ticket import PendingAcknowledgements
 from pyk.clients.share.share_answers import ShareAnswers
 from pyk.clients.share.share_session import LOST, ShareSession
 from pyk.protocol.api_keys import ApiKey
@@ -43,17 +35,6 @@ SHORTEST_WAIT = 0.01
 LONGEST_WAIT = 0.5
 # Where leaders are asked in turn, others go on without one that is late with an answer by so long.
 LATE_SECONDS = 1.0
-REFUSED = frozenset(
-    {
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        *LOST,
-    }
-)
-"""Errors of acknowledgements that are not tried again, although they are retriable: another leader
-does not have the locks, and a partition that was deleted does not come back."""
 
 
 @slotted.frozen
@@ -116,7 +97,7 @@ class ShareLeader:
         self._session = session
         self._timeout_ms = timeout_ms
         self._now: Callable[[], float] = client.clock.now
-        self._pending: list[PendingAcknowledgements] = []
+        self._queue = AcknowledgementQueue(node_id, self._delay)
         self._settled = asyncio.Event()
         self._settled.set()
         self._failures = self._empty = 0
@@ -125,12 +106,12 @@ class ShareLeader:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._is_closing = self._is_ending = False
+        self._is_closing = False
 
     @property
     def pending_count(self) -> int:
         """How many acknowledgements wait to be sent."""
-        return sum(pending.acknowledgements.count for pending in self._pending)
+        return self._queue.count
 
     async def settled(self, deadline: float) -> None:
         """Wait until the outcome of all acknowledgements is known, or for the deadline."""
@@ -151,7 +132,7 @@ class ShareLeader:
 
     def acknowledge(self, some: Iterable[PendingAcknowledgements]) -> None:
         """Send acknowledgements soon."""
-        self._pending += some
+        self._queue.add(some)
         self._settled.clear()
         self._wake.set()
 
@@ -162,13 +143,17 @@ class ShareLeader:
         while not self._is_closing:
             self._wake.clear()
             now = self._now()
-            self._expire(now)
-            if self._retry_at > now:
-                await self._sleep(self._retry_at)
-            elif not await self._send_due(now):
-                moments = [one.deadline for one in self._pending]
-                moments += [one.not_before for one in self._pending if one.not_before > now]
-                await self._sleep(min(moments, default=None))
+            self._queue.refuse_overtaken()
+            self._queue.expire(now, self.error)
+            if not self._queue:
+                self._settled.set()
+            if self._retry_at > now or not await self._send_due(now):
+                await self._sleep(self._next_look(now))
+
+    def _next_look(self, now: float) -> float | None:
+        """Return when something is due although nothing happens, None if there is nothing."""
+        moments = [*self._queue.next_moments(now), self._retry_at]
+        return min((moment for moment in moments if moment > now), default=None)
 
     async def _sleep(self, until: float | None) -> None:
         timer = None if until is None else asyncio.get_running_loop().call_at(until, self._wake.set)
@@ -180,37 +165,23 @@ class ShareLeader:
 
     async def _send_due(self, now: float) -> bool:
         """Send one request if there is one to send, and take its response."""
-        self._refuse_overtaken()
         wish = self._owner.wish(self) if self.partitions else None
-        if self._pending and not self._session.is_open and not self.partitions:
-            self._settle_all(self._no_session())
+        if self._queue and not self._session.is_open and not self.partitions:
+            self._queue.settle_without_session()
             return True
-        due, waiting = due_at(self._pending, now)
+        due = self._queue.take_due(now)
         if not due:
             return wish is not None and await self._fetch(wish, [], now)
         if not self._session.is_open:
+            self._queue.put_back(due)
             return await self._fetch(OPENING, [], now)
-        self._pending = waiting
         for one in due:
             one.sent_at = now
         if wish is not None and self._can_ride(due):
             await self._fetch(wish, due, now)
         else:
             await self._acknowledge(due)
-        if not self._pending:
-            self._settled.set()
         return True
-
-    def _refuse_overtaken(self) -> None:
-        """Settle what cannot be sent: the leader has delivered the records again since."""
-        overtaken = [one for one in self._pending if one.acquired.is_overtaken]
-        if not overtaken:
-            return
-        self._pending = [one for one in self._pending if not one.acquired.is_overtaken]
-        for one in overtaken:
-            one.settle(self._delivered_again(one.partition))
-        if not self._pending:
-            self._settled.set()
 
     def _can_ride(self, due: Collection[PendingAcknowledgements]) -> bool:
         """Return whether acknowledgements may go with a fetch.
@@ -247,7 +218,7 @@ class ShareLeader:
                 for topic in response.responses
                 for one in topic.partitions
             }
-            self._settle_by(codes, due, ApiKey.SHARE_FETCH)
+            self._queue.settle_by(codes, due, api_key=ApiKey.SHARE_FETCH, now=self._now())
         has_records = self._answers.fetched(self.node_id, response, now)
         self._pace(wish, now, has_records=has_records)
         return True
@@ -282,7 +253,7 @@ class ShareLeader:
                 for topic in response.responses
                 for one in topic.partitions
             }
-            self._settle_by(codes, due, ApiKey.SHARE_ACKNOWLEDGE)
+            self._queue.settle_by(codes, due, api_key=ApiKey.SHARE_ACKNOWLEDGE, now=self._now())
 
     async def _send(
         self,
@@ -312,14 +283,14 @@ class ShareLeader:
             self._session.reset()
             self._client.metadata_keeper.request_update()
             if error.definite and error.retriable:
-                self._pending = [*due, *self._pending]
+                self._queue.put_back(due)
             else:
-                self._settle(due, error)
+                self._queue.settle(due, error)
             self._back_off(error)
             self._owner.lost(self, error)
         except asyncio.CancelledError:
             self._session.reset()
-            self._settle(due, KafkaTimeoutError("the consumer was closed meanwhile"))
+            self._queue.settle(due, KafkaTimeoutError("the consumer was closed meanwhile"))
             raise
         finally:
             late.cancel()
@@ -332,18 +303,21 @@ class ShareLeader:
     ) -> None:
         """Take that the leader does not have a request: only renewal, or share groups as such."""
         renewals = [one for one in due if one.acknowledgements.has_renewals]
-        self._settle(renewals or due, error)
+        self._queue.settle(renewals or due, error)
         if renewals:
-            self._pending = [*(one for one in due if one not in renewals), *self._pending]
+            self._queue.put_back([one for one in due if one not in renewals])
         else:
+            self._session.reset()
             self._back_off(error)
             self._owner.lost(self, error)
 
     def _back_off(self, error: KafkaError) -> None:
         self.error = error
         self._failures += 1
-        delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
-        self._retry_at = self._now() + delay
+        self._retry_at = self._now() + self._delay(self._failures)
+
+    def _delay(self, attempts: int) -> float:
+        return self._client.retry_backoff.delay(attempts, self._client.random.random())
 
     # -- responses ---------------------------------------------------------------------------------
 
@@ -358,11 +332,7 @@ class ShareLeader:
             return None
         error = error_for(code, response.error_message, node_id=self.node_id, api_key=api_key)
         log.info("Node %d refuses a request of its share session: %s", self.node_id, error)
-        again = [one for one in due if code in LOST and not one.is_sent_again]
-        for one in again:
-            one.is_sent_again = True
-        self._pending = [*again, *self._pending]
-        self._settle([one for one in due if one not in again], error)
+        self._queue.settle_refused(due, code, error)
         if code in LOST and not self._failures:
             self._failures = 1  # the first time another session is opened at once
             self.error = error
@@ -370,98 +340,6 @@ class ShareLeader:
             self._back_off(error)
         self._owner.lost(self, error)
         return error
-
-    def _settle_by(
-        self,
-        codes: dict[tuple[Any, int], tuple[int, str | None]],
-        due: list[PendingAcknowledgements],
-        api_key: ApiKey,
-    ) -> None:
-        """Settle acknowledgements by the error codes of their partitions."""
-        again: list[PendingAcknowledgements] = []
-        together = Counter(one.partition for one in due)
-        for one in due:
-            partition = one.partition
-            answer = codes.get((partition.topic_id, partition.number))
-            if answer is None:
-                one.settle(self._no_answer(partition))
-                continue
-            code, message = ErrorCode(answer[0]), answer[1]
-            if code is ErrorCode.NONE:
-                one.settle(None)
-            elif self._is_tried_again(one, code, is_alone=together[partition] == 1):
-                again.append(one)
-            else:
-                one.settle(
-                    error_for(
-                        code,
-                        message,
-                        topic=partition.topic,
-                        partition=partition.number,
-                        api_key=api_key,
-                    )
-                )
-        self._pending = [*again, *self._pending]
-
-    def _is_tried_again(
-        self, one: PendingAcknowledgements, code: ErrorCode, *, is_alone: bool
-    ) -> bool:
-        if self._is_ending:
-            return False
-        if code is ErrorCode.INVALID_RECORD_STATE and not is_alone:
-            one.is_apart = True  # the leader took none of them, because of any
-            return True
-        if not code.retriable or code in REFUSED:
-            return False
-        one.attempts += 1
-        delay = self._client.retry_backoff.delay(one.attempts, self._client.random.random())
-        one.not_before = self._now() + delay
-        return True
-
-    def _settle(self, due: Iterable[PendingAcknowledgements], error: KafkaError) -> None:
-        for one in due:
-            one.settle(copy_to_raise(error))
-
-    def _settle_all(self, error: KafkaError) -> None:
-        due, self._pending = self._pending, []
-        self._settle(due, error)
-        self._settled.set()
-
-    def _expire(self, now: float) -> None:
-        late = [one for one in self._pending if one.deadline <= now]
-        if late:
-            self._pending = [one for one in self._pending if one.deadline > now]
-            reason = f": {self.error}" if self.error is not None else ""
-            error = KafkaTimeoutError(
-                f"could not acknowledge at node {self.node_id} in time{reason}",
-                node_id=self.node_id,
-            )
-            self._settle(late, error)
-            if not self._pending:
-                self._settled.set()
-
-    def _no_answer(self, partition: TopicIdPartition) -> InvalidRecordStateError:
-        return InvalidRecordStateError(
-            f"node {self.node_id} did not answer about these acknowledgements",
-            topic=partition.topic,
-            partition=partition.number,
-            definite=False,
-        )
-
-    def _delivered_again(self, partition: TopicIdPartition) -> InvalidRecordStateError:
-        return InvalidRecordStateError(
-            f"node {self.node_id} has lost the locks of these records, and delivered them again to "
-            "this member",
-            topic=partition.topic,
-            partition=partition.number,
-        )
-
-    def _no_session(self) -> ShareSessionNotFoundError:
-        return ShareSessionNotFoundError(
-            f"node {self.node_id} has lost the share session, and leads nothing any more that this "
-            "member is assigned",
-            node_id=self.node_id,
-        )
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -475,19 +353,19 @@ class ShareLeader:
                 await self._idle.wait()
         except TimeoutError:
             pass
-        if not self._session.may_exist or not self._idle.is_set():
-            self._settle_all(self._no_session())
-            return
-        self._refuse_overtaken()
-        due, self._pending = self._pending, []
-        self._is_ending = True
+        if self._session.may_exist and self._idle.is_set():
+            await self._end_session(deadline)
+        self._queue.settle_at_the_end(self.error)
+        self._settled.set()
+
+    async def _end_session(self, deadline: float) -> None:
+        self._queue.refuse_overtaken()
+        self._queue.is_ending = True
+        due = self._queue.take_last()
         request = self._session.acknowledge(_by_partition(due), ends=True)
-        least = FIRST_VERSION_WITH_RENEWAL if request.is_renew_ack else None
         left_ms = max(1, int((deadline - self._now()) * 1000))
-        response = await self._send(request, due, min_version=least, timeout_ms=left_ms)
-        self._take_acknowledged(response, due)
+        self._take_acknowledged(await self._send(request, due, timeout_ms=left_ms), due)
         self._session.reset()
-        self._settle_all(self._no_session())
 
 
 def _by_partition(
