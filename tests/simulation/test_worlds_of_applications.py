@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 
 import pytest
 
 from pyk.clients import AsyncConsumer, AsyncProducer, ConsumerRecord, RetryPolicy
-from pyk.reference_broker import AsyncCluster, Cluster, World
-from pyk.runtime.virtual_time import VirtualClock
+from pyk.reference_broker import AsyncCluster, Cluster, DeadlockError, World
+from pyk.runtime.virtual_time import VirtualClock, virtual_time
 
 HOUR = 3600.0
 POLICY = RetryPolicy(attempts=1, topics={"orders-in-1h": HOUR, "orders-in-6h": 6 * HOUR})
@@ -151,8 +152,29 @@ def test_a_deadlock_names_where_each_task_waits() -> None:
     async def wait_for_godot() -> None:
         await asyncio.Event().wait()
 
-    with pytest.raises(RuntimeError, match=r"deadlock: .*\n  .*waits at .*test_worlds_of_app"):
-        World().run(wait_for_godot())
+    async def main() -> None:
+        waiting = asyncio.create_task(wait_for_godot(), name="estragon")
+        await waiting
+
+    with pytest.raises(DeadlockError, match="every task waits, and no timer is set") as caught:
+        World().run(main())
+
+    ours = rf"{re.escape(__file__)}:\d+"
+    first, second = str(caught.value).splitlines()[1:]
+    assert re.fullmatch(rf"  Task-\d+ waits at {ours} in main", first)
+    assert re.fullmatch(rf"  estragon waits at {ours} in wait_for_godot, .*:\d+ in wait", second)
+
+
+def test_a_deadlock_in_a_decorated_test_names_the_line_of_the_test() -> None:
+    @virtual_time
+    async def wait_for_godot() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(DeadlockError) as caught:
+        wait_for_godot()
+
+    (line,) = str(caught.value).splitlines()[1:]
+    assert f" waits at {__file__}:" in line
 
 
 def test_a_blocking_cluster_is_refused_in_a_world_and_its_twin_named() -> None:

@@ -9,15 +9,17 @@ from pyk.protocol.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from pyk.runtime.simulation import World
+    from pyk.runtime.virtual_time import DeadlockError
 
     from .blocking_cluster import Cluster
     from .cluster import AsyncCluster
 
-__all__ = ["AsyncCluster", "Cluster", "World"]
+__all__ = ["AsyncCluster", "Cluster", "DeadlockError", "World"]
 
 _MODULES = {
     "AsyncCluster": f"{__name__}.cluster",
     "Cluster": f"{__name__}.blocking_cluster",
+    "DeadlockError": "pyk.runtime.virtual_time",
     "World": "pyk.runtime.simulation",
 }
 

@@ -11,7 +11,7 @@ import itertools
 import selectors
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
 P = ParamSpec("P")
@@ -22,6 +22,10 @@ START_MS = 1_700_000_000_000
 FEWEST_TIMERS_TO_SWEEP = 100
 PATIENCE_SECONDS = 5
 """How long other threads may take, in real time, to wake a loop that has no timer."""
+
+
+class DeadlockError(RuntimeError):
+    """Every task waits and no timer is set, so nothing can happen any more."""
 
 
 class VirtualClock:
@@ -132,7 +136,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if self._ready or self._jobs_of_threads:
             return
         if not timers:
-            raise RuntimeError(f"deadlock: every task waits, and no timer is set{_waiting(self)}")
+            raise DeadlockError(f"every task waits, and no timer is set:{_waiting(self)}")
         self.clock.seconds = max(self.clock.seconds, timers[0][0])
 
     def _patience(self) -> float:
@@ -142,13 +146,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def _waiting(loop: asyncio.AbstractEventLoop) -> str:
-    """Return what each task waits in, for those who look for a deadlock."""
+    """Return what each task waits in, from its own function to the innermost one."""
     lines = []
     for task in asyncio.all_tasks(loop):
-        frames = task.get_stack()
-        where = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "the end"
-        lines.append(f"\n  {task.get_name()} waits at {where}")
+        places = [
+            f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+            for frame in _frames(task.get_coro())
+            if frame.f_code.co_filename != __file__
+        ]
+        lines.append(f"\n  {task.get_name()} waits at {', '.join(places) or 'its end'}")
     return "".join(sorted(lines))
+
+
+def _frames(waiting: Any) -> Iterator[Any]:
+    """Yield the frames of a coroutine and of those that it awaits, where they are known."""
+    while waiting is not None:
+        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
+        if frame is not None:
+            yield frame
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
 
 
 def run_virtual(main: Coroutine[Any, Any, R], clock: VirtualClock | None = None) -> R:

@@ -10,6 +10,7 @@ import pytest
 
 from pyk.runtime.virtual_time import (
     START_MS,
+    DeadlockError,
     VirtualClock,
     current_clock,
     run_virtual,
@@ -139,7 +140,7 @@ def test_a_test_that_would_wait_forever_fails(monkeypatch: pytest.MonkeyPatch) -
     async def wait_forever() -> None:
         await asyncio.get_running_loop().create_future()
 
-    with pytest.raises(RuntimeError, match="deadlock"):
+    with pytest.raises(DeadlockError, match="every task waits"):
         run_virtual(wait_forever())
 
 
