@@ -19,6 +19,7 @@ from pyk.runtime.network.file_region import FileRegion
 
 from .deferred import Deferred, HandlerResult
 from .errors import ConnectionClosedError
+from .fault_facts import named_groups, named_topics
 from .faults import Effect, FaultRules, Pause, RequestFacts, RequestFilter, api_key_of
 from .handlers.dispatcher import Dispatcher
 from .pretended import Served, advertised_as, served_as
@@ -240,31 +241,27 @@ class FaultInjector:
             node=self._services.node_id,
             version=request.version,
             client_id=request.header.client_id or "",
-            group=getattr(request.body, "group_id", None),
+            groups=tuple(named_groups(request.body)),
             partitions=tuple(self._partitions(request)),
         )
 
     def _partitions(self, request: Request) -> Iterator[tuple[str, int | None]]:
-        from .handlers.partitioned import SHAPES, partition_number, topics_of
+        from .handlers.partitioned import SHAPES, partition_number, topic_name, topics_of
 
         if request.api_key in SHAPES:
             for topic, partitions in topics_of(request.api_key, request.body):
-                name = self._topic_name(request.api_key, topic)
+                name = self._name_of(topic_name(request.api_key, topic), topic)
                 for partition in partitions:
                     yield name, partition_number(request.api_key, partition)
             return
-        for topic in getattr(request.body, "topics", None) or ():
-            given = getattr(topic, "name", None)
-            if isinstance(given, str):
-                yield given, None
+        for given, topic in named_topics(request.body):
+            if name := self._name_of(given, topic):
+                yield name, None
 
-    def _topic_name(self, api_key: ApiKey, topic: Any) -> str:
+    def _name_of(self, given: str, topic: Any) -> str:
         """Return the name of a topic in a request that may name it by id."""
-        from .handlers.partitioned import topic_name
-
-        name = topic_name(api_key, topic)
-        if name:
-            return name
+        if given:
+            return given
         known = self._services.image.topics_by_id.get(getattr(topic, "topic_id", ZERO_UUID))
         return known.name if known else ""
 
@@ -346,6 +343,7 @@ class FaultInjector:
             merge,
             partition_number,
             split,
+            topic_name,
             topics_of,
         )
 
@@ -359,7 +357,7 @@ class FaultInjector:
 
         def is_chosen(topic: Any, partition: Any) -> bool:
             number = partition_number(api_key, partition)
-            return (self._topic_name(api_key, topic), number) in chosen
+            return (self._name_of(topic_name(api_key, topic), topic), number) in chosen
 
         failing, others = split(api_key, request.body, is_chosen)
         failed = error_partitions(api_key, failing, code)

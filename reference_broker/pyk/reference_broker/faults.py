@@ -23,6 +23,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
 
+from .fault_facts import check_names_groups, check_names_topics
 from .releases import versions_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class RequestFacts:
     node: int
     version: int
     client_id: str
-    group: str | None = None
+    groups: tuple[str, ...] = ()
     partitions: tuple[tuple[str, int | None], ...] = ()
     """Topics and partitions it is about; no number where it is about a topic as a whole."""
 
@@ -105,12 +106,14 @@ class RequestFilter:
 
     api_key: ApiKey
     facts: Mapping[str, object]
-    """Node, client id, version and group, as far as they matter."""
+    """Node, client id and version, as far as they matter."""
+    group: str | None = None
     topic: str | None = None
     partition: int | None = None
 
     def __str__(self) -> str:
-        details = {**self.facts, "topic": self.topic, "partition": self.partition}
+        names = {"group": self.group, "topic": self.topic, "partition": self.partition}
+        details = {**self.facts, **names}
         given = (f"{name}={value}" for name, value in details.items() if value is not None)
         return f"{self.api_key.api_name}({', '.join(given)})"
 
@@ -123,6 +126,8 @@ class RequestFilter:
         if facts.api_key is not self.api_key:
             return None
         if any(getattr(facts, name) != value for name, value in self.facts.items()):
+            return None
+        if self.group is not None and self.group not in facts.groups:
             return None
         if self.topic is None and self.partition is None:
             return frozenset()
@@ -379,12 +384,19 @@ class FaultRules:
     ) -> FaultRule:
         """Add a rule for requests of an API (``"Produce"``) that match all that is given.
 
-        A rule without a fault changes nothing, counts, and says so in the log.
+        A rule without a fault changes nothing, counts, and says so in the log. Raises
+        ``ValueError`` if requests of the API have no topics, partitions or groups to match.
         """
-        exact = {"node": node, "client_id": client_id, "version": version, "group": group}
+        api_key = api if isinstance(api, ApiKey) else api_key_of(api)
+        if topic is not None or partition is not None:
+            check_names_topics(api_key)
+        if group is not None:
+            check_names_groups(api_key)
+        exact = {"node": node, "client_id": client_id, "version": version}
         requests = RequestFilter(
-            api_key=api if isinstance(api, ApiKey) else api_key_of(api),
+            api_key=api_key,
             facts={name: value for name, value in exact.items() if value is not None},
+            group=group,
             topic=topic,
             partition=partition,
         )

@@ -9,6 +9,11 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from pyk.protocol.messages.produce import PartitionProduceData, TopicProduceData
 from pyk.reference_broker import AsyncCluster, Cluster
 from support.broker_requests import TOPIC, fetch, produce, produce_one, values
@@ -61,6 +66,25 @@ async def test_an_injected_error_of_one_partition_does_not_affect_the_others(
         for partition in topic.partition_responses
     }
     assert codes == {0: ErrorCode.NONE, 1: ErrorCode.REQUEST_TIMED_OUT}
+
+
+async def test_a_rule_knows_the_groups_and_topics_of_a_request_for_several_groups(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    of_group = cluster.faults.on("OffsetFetch", group="g").delay(0)
+    of_topic = cluster.faults.on("OffsetFetch", topic=TOPIC).delay(0)
+    groups = [
+        OffsetFetchRequestGroup(group_id="f"),
+        OffsetFetchRequestGroup(
+            group_id="g",
+            topics=[OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])],
+        ),
+    ]
+
+    await client.ask(OffsetFetchRequest(groups=groups[:1]), 9)
+    await client.ask(OffsetFetchRequest(groups=groups), 9)
+
+    assert (of_group.hits, of_topic.hits) == (1, 1)
 
 
 async def test_an_applied_request_can_lose_its_response(

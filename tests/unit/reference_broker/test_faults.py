@@ -45,7 +45,7 @@ def test_an_unknown_error_is_refused_with_an_example() -> None:
         ({"client_id": "other"}, {}, False),
         ({"version": 12}, {}, True),
         ({"version": 11}, {}, False),
-        ({"group": "g"}, {"group": "g"}, True),
+        ({"group": "g"}, {"groups": ("f", "g")}, True),
         ({"group": "g"}, {}, False),
         ({"topic": "t"}, {"partitions": (("t", 0),)}, True),
         ({"topic": "t"}, {"partitions": (("u", 0),)}, False),
@@ -59,9 +59,32 @@ def test_a_rule_matches_all_that_it_names(
     criteria: dict[str, object], facts: dict[str, object], matches: bool
 ) -> None:
     rules = FaultRules()
-    rules.on("Produce", **criteria).close()  # type: ignore[arg-type]
+    rules.on("OffsetCommit", **criteria).close()  # type: ignore[arg-type]
 
-    assert (rules.effect_on(request(**facts)) is not None) is matches
+    assert (rules.effect_on(request(ApiKey.OFFSET_COMMIT, **facts)) is not None) is matches
+
+
+@pytest.mark.parametrize(
+    ("api", "criteria", "words"),
+    [
+        ("ApiVersions", {"topic": "t"}, "ApiVersions names no topics: a rule with topic= or part"),
+        ("ApiVersions", {"partition": 0}, "ApiVersions names no topics"),
+        ("ListGroups", {"topic": "t"}, "ListGroups names no topics"),
+        ("Heartbeat", {"topic": "t"}, "Heartbeat names no topics"),
+        ("ApiVersions", {"group": "g"}, "ApiVersions names no group: a rule with group= cannot"),
+        ("Produce", {"group": "g"}, "Produce names no group"),
+        ("Metadata", {"group": "g"}, "Metadata names no group"),
+    ],
+)
+def test_a_rule_that_cannot_match_is_refused(
+    api: str, criteria: dict[str, Any], words: str
+) -> None:
+    rules = FaultRules()
+
+    with pytest.raises(ValueError, match=words):
+        rules.on(api, **criteria)
+
+    assert rules.rules == ()
 
 
 def test_an_error_concerns_the_partitions_that_the_rule_names() -> None:
