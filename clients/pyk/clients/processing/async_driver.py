@@ -1,10 +1,4 @@
-"""Run handlers in tasks: ``AsyncConsumer.process``.
-
-A worker is a task that runs one job after the other until none is ready; then it waits for more, or
-ends if enough others wait. There are at most as many as may run at once. Jobs that are ready wake
-or start as many as are at work then, and two more; so does each that begins. So handlers that wait
-soon run side by side, and those that never wait need few workers.
-"""
+"""Run handlers in tasks: ``AsyncConsumer.process``."""
 
 from __future__ import annotations
 
@@ -31,8 +25,8 @@ from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
 from pyk.clients.processing.session import HandlerSession
 from pyk.clients.processing.session_role import LAST_SECONDS, Session
+from pyk.clients.processing.workers import Workers
 from pyk.clients.producer import AsyncProducer
-from pyk.clients.wording import counted
 
 if TYPE_CHECKING:
     from pyk.clients.consumer.faces.async_consumer import AsyncConsumer
@@ -41,10 +35,6 @@ log = logging.getLogger(__name__)
 
 # A worker whose handlers never wait lets other tasks run after so many records.
 TURN = 64
-# How many workers are started at once, beyond as many as are at work.
-GROWTH = 2
-# How many workers wait for jobs, at most: a task that is woken costs less than a new one.
-MAX_IDLE = 1_000
 
 
 async def process_in_tasks(
@@ -71,11 +61,7 @@ class TaskRunner:
         self._only_calls = options.is_simple and options.deadline is None
         self._jobs = Jobs(options.ordering, options.concurrency)
         self._session = session(self._core, self._jobs, self, contextlib.nullcontext(), options)
-        self._workers: set[asyncio.Task[None]] = set()
-        self._idle: list[asyncio.Future[None]] = []
-        """What the workers wait for that have no job."""
-        self._starting = 0
-        """How many workers were started or woken, and have not come to take a job yet."""
+        self._workers = Workers(self._jobs, options.concurrency, self._run_jobs, self.fail)
         self._failure: BaseException | None = None
         self._has_ended = False
 
@@ -95,7 +81,7 @@ class TaskRunner:
             patience = await self._read()
         finally:
             self._jobs.is_stopping = True
-            await self._stop_workers(patience)
+            await self._workers.stop(patience)
             self._has_ended = True
             self._consumer._handlers = None
             await self._session.end(patience or LAST_SECONDS)
@@ -118,47 +104,19 @@ class TaskRunner:
                     return self._session.last_patience
 
     async def _read_on(self) -> None:
-        limit = self._core.limits.poll_records(None)
-        call_soon = asyncio.get_running_loop().call_soon
+        limit, jobs = self._core.limits.poll_records(None), self._jobs
         while True:
             spans, _ = await self._consumer._take(limit, None)
             self._core.reader.is_under_way = False
+            before = jobs.ready_count
             self._session.follow_pauses(self._session.add(spans))
-            # Not now: handlers that end in this turn of the loop go on with the next records.
-            call_soon(self._start_workers)
+            self._workers.jobs_came(jobs.ready_count - before)
 
     # -- workers -----------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Run what is ready now."""
-        self._start_workers()
-
-    def _start_workers(self) -> None:
-        """Wake or start workers if jobs are ready: two more than are at work now.
-
-        Where handlers wait, those at work are many, so that soon there are enough.
-        """
-        at_work = len(self._workers) - len(self._idle) - self._starting
-        needed = min(self._jobs.ready_count - self._starting, at_work + GROWTH)
-        while needed > 0 and self._idle:
-            self._wake_one()
-            needed -= 1
-        for _ in range(min(needed, self._options.concurrency - len(self._workers))):
-            self._starting += 1
-            worker = asyncio.create_task(self._work(), name="handle records")
-            self._workers.add(worker)
-            worker.add_done_callback(self._worker_ended)
-
-    def _wake_one(self) -> None:
-        self._starting += 1
-        self._idle.pop().set_result(None)
-
-    def _worker_ended(self, worker: asyncio.Task[None]) -> None:
-        self._workers.discard(worker)
-        error = None if worker.cancelled() else worker.exception()
-        if error is not None:
-            self.fail(error)
-        self._start_workers()
+        """Run what is ready soon."""
+        self._workers.look_soon()
 
     def fail(self, error: BaseException) -> None:
         """End the call with an error, the first one that there is."""
@@ -169,25 +127,11 @@ class TaskRunner:
         self._jobs.is_stopping = True
         self._core.buffer.call_attention(WAKEUP)
 
-    async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._starting -= 1
-        while True:
-            await self._run_jobs()
-            if self._jobs.is_stopping or len(self._idle) >= MAX_IDLE:
-                return
-            idle = loop.create_future()
-            self._idle.append(idle)
-            await idle
-            self._starting -= 1
-
     async def _run_jobs(self) -> None:
         """Run one job after the other until none is ready."""
         jobs, worker, count = self._jobs, asyncio.current_task(), 0
         take = jobs.next if self._options.batch_size is None else self._session.next_job
         while (job := take()) is not None:
-            if count % TURN == 0:
-                self._start_workers()
             job.worker = worker
             try:
                 if self._only_calls:
@@ -229,7 +173,7 @@ class TaskRunner:
         if self._session.handler_done(job):
             self._session.follow_pauses((job.partition,))
         if is_batch:  # the next jobs of many lanes may be ready now
-            self._start_workers()
+            self.wake()
 
     async def _attempt(self, job: Job) -> float | None:
         """Call the handler once, if it is time; return the seconds until it has to be called again,
@@ -284,16 +228,3 @@ class TaskRunner:
         """Cancel the tasks in which jobs run."""
         for job in jobs:
             job.worker.cancel()
-
-    async def _stop_workers(self, patience: float) -> None:
-        """Let the workers finish what they are at for so many seconds, then cancel them."""
-        while self._idle:
-            self._wake_one()
-        if self._workers and patience:
-            await asyncio.wait(self._workers, timeout=patience)
-        for worker in self._workers:
-            worker.cancel()
-        if self._workers:
-            await asyncio.wait(self._workers, timeout=LAST_SECONDS)
-        if self._workers:
-            log.error("%s did not end when cancelled", counted(len(self._workers), "handler"))
