@@ -196,6 +196,56 @@ def test_clients_speak_the_versions_of_the_release(release: str, produce: int) -
     run()
 
 
+@pytest.mark.parametrize(("release", "produce"), [("2.1", 7), ("3.9", 11), ("4.0", 12)])
+def test_clients_that_are_connected_learn_the_versions_of_a_release(
+    release: str, produce: int
+) -> None:
+    @virtual_time
+    async def run() -> None:
+        world = World()
+        async with (
+            new_cluster(world) as cluster,
+            new_producer(world, cluster) as producer,
+            AsyncConsumer(
+                cluster.bootstrap,
+                topics=["orders"],
+                group_id="shop",
+                auto_offset_reset="earliest",
+                **world.host("shop").client_options,
+            ) as consumer,
+        ):
+            await producer.send_and_wait("orders", b"first")
+            records = aiter(consumer)
+            values = [(await anext(records)).value]
+
+            cluster.faults.pretend(release)
+            before = len(cluster.requests())
+            await producer.send_and_wait("orders", b"second")
+            await producer.send_and_wait("bills", b"of another topic")
+            values.append((await anext(records)).value)
+            await consumer.commit()
+
+            assert values == [b"first", b"second"]
+            assert {one.version for one in cluster.requests("Produce")[1:]} == {13, produce}
+            assert len(cluster.requests()) - before < 60
+
+    run()
+
+
+@virtual_time
+async def test_an_admin_client_that_is_connected_learns_the_versions_of_a_release() -> None:
+    world = World()
+    async with (
+        new_cluster(world) as cluster,
+        AsyncAdmin(cluster.bootstrap, **world.host("shop").client_options) as admin,
+    ):
+        await cluster.create_topic("orders")
+
+        cluster.faults.pretend("2.1")
+
+        assert list(await admin.list_topics()) == ["orders"]
+
+
 @pytest.mark.parametrize("release", ["2.1", "2.5", "3.9", "4.0"])
 def test_transactions_work_with_the_versions_of_the_release(release: str) -> None:
     @virtual_time

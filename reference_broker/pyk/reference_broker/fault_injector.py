@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.schema import ZERO_UUID, Message
 from pyk.protocol.versions import NO_VERSIONS
 from pyk.runtime import slotted
@@ -160,13 +159,8 @@ class FaultInjector:
 
             request.response_version = 0
             return unsupported_version(served[ApiKey.API_VERSIONS])
-        if request.api_key not in served or not request.expects_response:
-            raise ConnectionClosedError
-        from .handlers.error_responses import error_response
-
-        return error_response(
-            request.api_key, request.body, ErrorCode.UNSUPPORTED_VERSION, request.version
-        )
+        # As Kafka does it. A client that was connected before learns the versions when it connects.
+        raise ConnectionClosedError
 
     def _hold(self, pause: Pause, request: Request, connection: Connection) -> HandlerResult:
         """Carry a request out when a pause is over, even if its client has gone meanwhile."""

@@ -425,7 +425,7 @@ class FaultRules:
     def pretend(self, release: str | None) -> None:
         """Serve the versions of a release of Kafka, such as ``"2.1"``; None: the broker's own.
 
-        Clients that are connected have learned the versions of before.
+        A connection that was made before is closed if it uses one that is not served any more.
         """
         if release is not None:
             versions_of(release)  # raises for an unknown one
