@@ -11,7 +11,8 @@ from pyk.clients.admin.settling import Ask, settle
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, NodeUnavailableError, error_for
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 
@@ -107,12 +108,18 @@ class Calls:
     ) -> MetadataResponse:
         """Ask a broker for the metadata of these topics, or of all, as it is now."""
         deadline = await self.begin(timeout)
-        response: MetadataResponse = await self.client.retry(
-            lambda: self.client.send_to_any(metadata_request(names), deadline),
-            deadline,
-            "get metadata",
-        )
-        return response
+
+        async def ask() -> MetadataResponse:
+            response: MetadataResponse = await self.client.send_to_any(
+                metadata_request(names), deadline
+            )
+            if response.error_code != ErrorCode.NONE:
+                raise error_for(response.error_code, api_key=response.api_key)
+            if not response.brokers:
+                raise NodeUnavailableError("a broker that is starting knows of no broker yet")
+            return response
+
+        return await self.client.retry(ask, deadline, "get metadata")
 
 
 def several(items: Iterable[Any]) -> Iterable[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import groups, members
+from pyk.clients.admin.all_brokers import from_all_brokers
 from pyk.clients.admin.arguments import checked_name, checked_names, checked_words
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.groups import (
@@ -13,7 +14,7 @@ from pyk.clients.admin.groups import (
     ConsumerGroupDescription,
     GroupListing,
 )
-from pyk.clients.admin.routes import ToCoordinators, ToNodes
+from pyk.clients.admin.routes import ToCoordinators
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.errors import (
     GroupIdNotFoundError,
@@ -48,27 +49,21 @@ class GroupCalls:
         wanted_states = checked_words(states, groups.STATES, "a state")
         wanted_types = checked_words(types, groups.TYPES, "a type")
         protocols = checked_names(protocol_types, "a protocol type")
-        response = await self._calls.metadata((), timeout)
-        deadline = self._calls.deadline(timeout)
-        node_ids: dict[Any, int | None] = {one.node_id: one.node_id for one in response.brokers}
         request = VersionedRequest(
             ListGroupsRequest,
             lambda version: groups.list_request(wanted_states, wanted_types, version),
         )
         min_version = groups.first_list_version(wanted_states, wanted_types)
 
-        async def ask(node_id: int, _: Sequence[int]) -> Any:
+        async def ask(node_id: int, deadline: float) -> list[GroupListing]:
             answer: ListGroupsResponse = await self._calls.send(
                 node_id, request, deadline, min_version=min_version
             )
             if answer.error_code != ErrorCode.NONE:
                 raise error_for(answer.error_code, node_id=node_id, api_key=answer.api_key)
-            return {node_id: groups.group_listings(answer.groups, node_id)}
+            return groups.group_listings(answer.groups, node_id)
 
-        found = await self._calls.settle(
-            node_ids, ToNodes(self._calls.client, node_ids), ask, deadline
-        )
-        listings = groups.once_each(one for some in found.values() for one in some)
+        listings = groups.once_each(await from_all_brokers(self._calls, ask, timeout))
         return [one for one in listings if not protocols or one.protocol_type in protocols]
 
     async def list_consumer_groups(

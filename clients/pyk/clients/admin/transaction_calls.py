@@ -8,6 +8,7 @@ from typing import Any
 
 from pyk.clients.admin import transactions
 from pyk.clients.admin.access_arguments import checked_abort_spec, checked_transaction_states
+from pyk.clients.admin.all_brokers import from_all_brokers
 from pyk.clients.admin.arguments import (
     checked_milliseconds,
     checked_name,
@@ -85,22 +86,16 @@ class TransactionCalls:
             min_version = FIRST_VERSION_WITH_PATTERN
         elif duration_ms is not None:
             min_version = FIRST_VERSION_WITH_DURATION
-        response = await self._calls.metadata((), timeout)
-        deadline = self._calls.deadline(timeout)
-        node_ids: dict[Any, int | None] = {one.node_id: one.node_id for one in response.brokers}
 
-        async def ask(node_id: int, _: Sequence[int]) -> Any:
+        async def ask(node_id: int, deadline: float) -> list[TransactionListing]:
             answer: ListTransactionsResponse = await self._calls.send(
                 node_id, request, deadline, min_version=min_version
             )
             if answer.error_code != ErrorCode.NONE:
                 raise error_for(answer.error_code, node_id=node_id)
-            return {node_id: transactions.transaction_listings(answer.transaction_states, node_id)}
+            return transactions.transaction_listings(answer.transaction_states, node_id)
 
-        found = await self._calls.settle(
-            node_ids, ToNodes(self._calls.client, node_ids), ask, deadline
-        )
-        listings = (one for some in found.values() for one in some)
+        listings = await from_all_brokers(self._calls, ask, timeout)
         return sorted(listings, key=lambda one: one.transactional_id)
 
     async def describe_producers(
