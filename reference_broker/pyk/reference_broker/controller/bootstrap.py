@@ -52,6 +52,10 @@ def first_records_of_epoch(
     if quorum.log_end_offset == 0:
         # Voters in the snapshot that format has made: only the log is replicated.
         records += quorum_records(image)
+    if image.transaction.is_open:
+        from pyk.protocol.messages.metadata_change_records import AbortTransactionRecord
+
+        records.append(AbortTransactionRecord(reason="The controller that began it has ended"))
     if METADATA_VERSION not in image.features:
         records += _in_transaction(bootstrap, min_insync_replicas)
     return records

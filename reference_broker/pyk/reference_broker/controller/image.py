@@ -41,6 +41,7 @@ from .features import KRAFT_VERSION, METADATA_VERSION
 from .log_dirs import UNASSIGNED_DIRECTORY, is_online_directory
 from .metadata_versions import HIGHEST
 from .names import unified_name
+from .transactions import MetadataTransaction
 
 T = TypeVar("T")
 
@@ -168,6 +169,7 @@ class MetadataImage:
     next_producer_id: int = 0
     record_count: int = 0
     """The offset of the next record: how many were replayed, also before a snapshot."""
+    transaction: MetadataTransaction = slotted.field(factory=MetadataTransaction)
 
     def frozen(self) -> MetadataImage:
         """Return a copy whose brokers, topics and partitions stay as they are now."""
@@ -206,8 +208,11 @@ class MetadataImage:
     def replay(self, record: Message) -> list[Change]:
         """Apply one record of the metadata log; return what that changes for brokers."""
         self.record_count += 1
-        apply = _REPLAYS.get(type(record))
-        return apply(self, record) if apply else []
+        changes: list[Change] = []
+        for each in self.transaction.take(record):
+            if apply := _REPLAYS.get(type(each)):
+                changes += apply(self, each)
+        return changes
 
     def _topic(self, record: TopicRecord) -> list[Change]:
         topic = TopicImage(name=record.name, topic_id=record.topic_id)
