@@ -18,7 +18,6 @@ from pyk.clients.processing.options import DeadLetter
 from pyk.clients.processing.results import ProducerRecord
 from pyk.clients.processing.retries import CallAgain, MoveTo, RetryPolicy, after_failure
 from pyk.clients.producer import AsyncProducer
-from pyk.protocol.records.record import Headers
 from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
@@ -97,16 +96,15 @@ class Recovery:
             job.split()
             return 0.0
         if isinstance(action, MoveTo):
-            attempts = job.attempts + attempts_before(record)
             due_ms = client.clock.time_ms() + int(action.seconds * 1000)
-            await self._move(job, action.topic, moved_headers(record, error, attempts, due_ms))
+            await self._move(job, action.topic, error, due_ms)
             self._warn(job, error, f"moved to retry topic {action.topic!r}")
         else:
             await self.put_aside(job, error)
         return None
 
     async def put_aside(self, job: Job, error: Exception) -> None:
-        """Move a record to the dead letters; raise ``error`` if there are none.
+        """Move the records of a job to the dead letters; raise ``error`` if there are none.
 
         If it is one of them, or was moved before and cannot be written there, raise ``error``, too.
         """
@@ -117,10 +115,11 @@ class Recovery:
             raise error
         job.results = ()
         if callable(self._dead_letter):
-            await _called(self._dead_letter, job.record, error)
+            # A batch has mates here if its handler has returned, and brokers refuse its results.
+            for member in job.members:
+                await _called(self._dead_letter, member.record, error)
         else:
-            attempts = job.attempts + attempts_before(job.record)
-            await self._move(job, self._dead_letter, moved_headers(job.record, error, attempts))
+            await self._move(job, self._dead_letter, error)
         self._warn(job, error, self._where_put_aside(job))
 
     def _where_put_aside(self, job: Job) -> str:
@@ -139,17 +138,24 @@ class Recovery:
         text = repr(error)
         log.warning("A handler failed for %s; %s%s: %s", described(job), following, more, text)
 
-    async def _move(self, job: Job, topic: str, headers: Headers) -> None:
-        record = job.record
+    async def _move(
+        self, job: Job, topic: str, error: Exception, due_ms: int | None = None
+    ) -> None:
+        """Write the records of a job to another topic, now or as its results."""
+        moved = []
+        for member in job.members:
+            record = member.record
+            attempts = job.attempts + attempts_before(record)
+            headers = moved_headers(record, error, attempts, due_ms)
+            moved.append(ProducerRecord(topic, record.value, record.key, headers=headers))
         if self._writes_later:
-            job.results = (ProducerRecord(topic, record.value, record.key, headers=headers),)
-            job.is_moved = True
+            job.results, job.is_moved = moved, True
             return
         if self._producer is None:
             self._producer = _producer_for(self._core)
-        await self._producer.send_and_wait(topic, record.value, record.key, headers=headers)
-        place = f"{record.topic}-{record.partition}"
-        log.debug("Moved the record of %s at offset %d to %s", place, record.offset, topic)
+        for one in moved:
+            await self._producer.send_and_wait(topic, one.value, one.key, headers=one.headers)
+        log.debug("Moved %s to %s", described(job), topic)
 
     async def close(self) -> None:
         """Close the producer, if there is one."""
