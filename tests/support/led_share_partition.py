@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,10 +16,12 @@ from pyk.reference_broker.share.acknowledgement import Acknowledgement, Acknowle
 from pyk.reference_broker.share.acquisition import AcquireRequest
 from pyk.reference_broker.share.led_partition import LedSharePartition, Outcome
 from pyk.reference_broker.share.settings import ShareGroupSettings
+from pyk.reference_broker.storage import LogError
 from pyk.runtime.timers import Moment, TimerQueue
 
 KEY = SharePartitionKey("g", UUID(int=7), 0)
 LOCK = 30.0
+WITHOUT_MESSAGE = (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH)
 SETTINGS = ShareGroupSettings(lock_duration_ms=30_000, deliveries=5, records_in_flight=2000)
 
 
@@ -29,8 +32,16 @@ class Led:
         self.is_leader = True
         self.leader_epoch = 3
         self.listeners: list[Any] = []
+        self.reader = self
+        self.offset: int | LogError | None = 0
+        """What is found for any timestamp."""
         self.add_listener = self.listeners.append
         self.remove_listener = self.listeners.remove
+
+    def list_offset(self, timestamp: int) -> Any:
+        if isinstance(self.offset, LogError):
+            raise self.offset
+        return None if self.offset is None else SimpleNamespace(offset=self.offset)
 
     def move(self, *, is_leader: bool = False, epoch: int = 4) -> None:
         self.is_leader, self.leader_epoch = is_leader, epoch
@@ -53,6 +64,7 @@ class Leader:
         self.loading: Deferred[PartitionResult] = Deferred()
         self.timers = TimerQueue(lambda _: None)
         self.persister = self
+        self.settings = SETTINGS
         self.partition = LedSharePartition(
             KEY, cast(Any, self.led), cast(Any, self), self.dropped.append
         )
@@ -74,7 +86,7 @@ class Leader:
         return Moment(self.now, int(self.now * 1000))
 
     def settings_of(self, group_id: str) -> ShareGroupSettings:
-        return SETTINGS
+        return self.settings
 
     def moved(self, partition: Any) -> None:
         self.moves += 1
@@ -96,14 +108,18 @@ class Leader:
 
     def say(self, kind: AcknowledgeType, first: int = 0, last: int = 9) -> list[Outcome]:
         """Acknowledge for member ``a``; return where the outcome comes."""
+        return self.say_all((kind, first, last))
+
+    def say_all(self, *said: tuple[AcknowledgeType, int, int]) -> list[Outcome]:
+        """Acknowledge several ranges with one request."""
         outcomes: list[Outcome] = []
-        said = [Acknowledgement(first, last, (int(kind),))]
-        self.partition.acknowledge("a", said).when_done(outcomes.append)
+        asked = [Acknowledgement(first, last, (int(kind),)) for kind, first, last in said]
+        self.partition.acknowledge("a", asked).when_done(outcomes.append)
         return outcomes
 
     def answer(self, code: ErrorCode = ErrorCode.NONE) -> None:
         """Let the coordinator answer the oldest write."""
-        message = None if code is ErrorCode.NONE else "no"
+        message = None if code in WITHOUT_MESSAGE else "no"
         self.unanswered.pop(0).complete(WriteResult(error_code=code, error_message=message))
 
     def advance(self, now: float) -> None:

@@ -84,8 +84,8 @@ class ShareContext:
 
     def in_order(self, epoch: int) -> tuple[SharedPartition, ...]:
         """Return the partitions, begun with another one by each request."""
-        if epoch < 1 or not self.partitions:
-            return self.partitions
+        if not self.partitions:
+            return ()
         first = epoch % len(self.partitions)
         return self.partitions[first:] + self.partitions[:first]
 

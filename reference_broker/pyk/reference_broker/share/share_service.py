@@ -7,11 +7,9 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.controller.image import GROUP_RESOURCE, MetadataImage
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
-from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.waiting_requests import WaitingRequests
@@ -70,14 +68,11 @@ class ShareService:
     # -- share partitions ------------------------------------------------------------------------
 
     def get(self, group_id: str, topic_id: UUID, number: int) -> LedSharePartition:
-        """Return a share partition, which may have to be loaded first.
+        """Return a share partition of a topic that exists; it may have to be loaded first.
 
         Raises :class:`ApiError` or ``LogError`` if this broker does not lead the partition.
         """
-        topic = self._image.topics_by_id.get(topic_id)
-        if topic is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        partition = self._replicas.get(topic.name, number)
+        partition = self._replicas.get(self._image.topics_by_id[topic_id].name, number)
         partition.leadership.check()
         key = SharePartitionKey(group_id, topic_id, number)
         led = self._partitions.get(key)

@@ -7,9 +7,13 @@ import pytest
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.read_share_group_state import PartitionResult
 from pyk.reference_broker.coordinator.share.state_batches import StateBatch
+from pyk.reference_broker.share.acquisition import AcquiredRecords
 from pyk.reference_broker.share.delivery import RecordState
 from pyk.reference_broker.share.led_partition import merged
-from support.led_share_partition import LOCK, Leader, leader
+from pyk.reference_broker.storage import LogError
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.runtime import slotted
+from support.led_share_partition import LOCK, WITHOUT_MESSAGE, Leader, leader
 from support.share_partition import ACCEPT, RELEASE, RENEW
 
 E = ErrorCode
@@ -150,6 +154,41 @@ def test_a_renewed_lock_is_over_later():
     assert len(one.written) == 1
 
 
+def test_a_lock_that_is_renewed_for_less_time_than_it_had_is_over_in_that_time():
+    one = leader()
+    one.take()
+    one.settings = slotted.evolve(one.settings, lock_duration_ms=5_000)
+    one.say_all((RENEW, 0, 4), (ACCEPT, 5, 9))
+    one.answer()
+
+    one.advance(5)
+
+    assert one.take(4) == [(0, 4, 2)]
+
+
+def test_a_refusal_is_known_at_once_and_changes_nothing():
+    one = leader()
+    one.take()
+
+    [error] = one.say(ACCEPT, 0, 10)
+
+    assert error is not None
+    assert error.code is E.INVALID_REQUEST
+    assert one.written == []
+    assert one.say(RENEW) == [None]
+
+
+def test_what_was_not_sent_is_free_for_those_who_wait():
+    one = leader()
+    one.take()
+    moves = one.moves
+
+    one.partition.give_back("a", [AcquiredRecords(0, 9, 1)])
+
+    assert one.moves == moves + 1
+    assert one.take() == [(0, 9, 1)]
+
+
 def test_each_lock_is_over_in_its_time():
     one = leader()
     one.take(4)
@@ -254,6 +293,7 @@ def test_a_leader_that_is_late_gives_up(code: E, told: E, is_dropped: bool):
     one.answer(code)
 
     assert [each.code for each in outcomes if each is not None] == [told]
+    assert bool(outcomes[0] and outcomes[0].message) is (code not in WITHOUT_MESSAGE)
     assert bool(one.dropped) is is_dropped
 
     other = leader()
@@ -288,6 +328,40 @@ def test_a_partition_that_cannot_be_loaded_says_why_and_is_dropped():
     )
     assert one.dropped == [one.partition]
     assert one.partition.state is None
+
+
+def test_those_who_wait_are_told_once_it_is_loaded():
+    one = leader()
+
+    assert one.moves == 1
+
+
+NOT_INITIALIZED = PartitionResult(partition=0, state_epoch=2, start_offset=-1)
+
+
+def test_a_new_group_begins_where_its_configuration_says():
+    one = Leader()
+    one.led.offset = 7
+
+    one.loading.complete(NOT_INITIALIZED)
+
+    assert one.partition.state is not None
+    assert one.partition.state.start_offset == 7
+
+
+@pytest.mark.parametrize(
+    ("offset", "code"),
+    [(None, E.OFFSET_NOT_AVAILABLE), (StorageError("the disk is gone"), E.KAFKA_STORAGE_ERROR)],
+)
+def test_where_a_new_group_begins_may_be_unknown(offset: LogError | None, code: E):
+    one = Leader()
+    one.led.offset = offset
+
+    one.loading.complete(NOT_INITIALIZED)
+
+    assert one.partition.failure is not None
+    assert one.partition.failure.code is code
+    assert one.dropped == [one.partition]
 
 
 def test_what_is_loaded_after_a_move_is_not_used():

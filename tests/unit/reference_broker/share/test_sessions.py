@@ -71,6 +71,26 @@ def test_a_partition_that_was_read_comes_last() -> None:
     assert read(begin(sessions, 2)) == [1, 0]
 
 
+def test_what_the_first_request_reads_keeps_its_turn() -> None:
+    sessions = ShareSessions(10)
+    what = begin(sessions, 0, P0, P1)
+
+    what.must_have(what.partitions[0], has_records=True, has_error=False)
+
+    assert read(begin(sessions, 1)) == [0, 1]
+
+
+def test_a_partition_that_was_forgotten_meanwhile_does_not_come_back() -> None:
+    sessions = ShareSessions(10)
+    begin(sessions, 0, P0, P1)
+    waiting = begin(sessions, 1)
+    begin(sessions, 2, forgotten=(P0,))
+
+    waiting.must_have(waiting.partitions[0], has_records=True, has_error=False)
+
+    assert read(begin(sessions, 3)) == [1]
+
+
 def test_only_news_are_told_after_the_first_request() -> None:
     sessions = ShareSessions(10)
     first = begin(sessions, 0, P0)
