@@ -127,6 +127,41 @@ async def test_a_renewal_fails_nothing_else_that_close_sends_to_a_broker_without
 
 
 @virtual_time
+async def test_acknowledgements_fail_at_once_if_no_session_will_take_them():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+        cluster.assigned = []
+        await eventually(lambda: not consumer.health().partitions)
+        cluster.lose_sessions(keeps_locks=True)
+        began = current_clock().now()
+
+        with pytest.raises(ShareSessionNotFoundError, match="leads nothing any more"):
+            await consumer.commit()
+        assert current_clock().now() - began < 1
+
+
+@virtual_time
+async def test_all_is_settled_once_the_outcome_of_every_acknowledgement_is_known():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        fetcher = consumer._core.fetcher
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+        cluster.refusals[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        consumer.commit_async()
+        await asyncio.sleep(1)
+
+        began = current_clock().now()
+        await fetcher.settled(began + 5)
+        assert current_clock().now() - began == pytest.approx(5)
+        cluster.refusals.clear()
+        await fetcher.settled(began + 30)
+
+        assert cluster.outcomes() == [ACCEPT]
+        assert current_clock().now() - began < 10
+
+
+@virtual_time
 async def test_acknowledgements_of_one_partition_wait_for_those_before_them():
     async with share_cluster() as cluster, share_consumer(cluster, **EXPLICIT) as consumer:
         cluster.produce(b"a", b"b")

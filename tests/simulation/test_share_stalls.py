@@ -45,6 +45,26 @@ async def test_a_leader_that_is_down_does_not_hold_up_the_others(mode: str):
 
 @pytest.mark.parametrize("mode", MODES)
 @virtual_time
+async def test_a_node_that_leads_nothing_any_more_is_not_asked_nor_waited_for(mode: str):
+    async with (
+        share_cluster(nodes=2, partitions=2) as cluster,
+        share_consumer(cluster, share_acquire_mode=mode) as consumer,
+    ):
+        await seconds_of_polls(consumer, cluster, 2)
+        cluster.move(0, 2)
+        await seconds_of_polls(consumer, cluster, 2)
+        before = fetches_at(cluster, 1)
+
+        assert await asyncio.wait_for(seconds_of_polls(consumer, cluster, 5), 60) < 5
+        assert fetches_at(cluster, 1) == before
+
+
+def fetches_at(cluster: Any, node_id: int) -> int:
+    return sum(one.node_id == node_id for one in cluster.requests(ShareFetchRequest))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@virtual_time
 async def test_a_leader_that_hangs_does_not_hold_up_the_others(mode: str):
     async with (
         share_cluster(nodes=2, partitions=2) as cluster,

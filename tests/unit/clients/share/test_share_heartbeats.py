@@ -8,7 +8,7 @@ from pyk.clients.consumer.group.actions import Assign, Lose, Revoke, Send
 from pyk.clients.consumer.group.modern.heartbeats import MemberOptions
 from pyk.clients.consumer.group.modern.membership import MemberState, ModernMembership
 from pyk.clients.consumer.group.share.heartbeats import ShareHeartbeats
-from pyk.clients.errors import UnsupportedVersionError
+from pyk.clients.errors import GroupIdNotFoundError, UnsupportedVersionError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_group_heartbeat import (
     Assignment,
@@ -107,3 +107,28 @@ def test_a_refusal_names_the_group(code: ErrorCode) -> None:
 
     assert error.group_id == "g"
     assert isinstance(error, UnsupportedVersionError) == (code is ErrorCode.UNSUPPORTED_VERSION)
+
+
+def test_the_refusal_of_a_cluster_without_share_groups_says_what_to_switch_on() -> None:
+    error = ShareHeartbeats(OPTIONS).refusal(ErrorCode.UNSUPPORTED_VERSION, "no such version")
+
+    assert "set its feature share.version to 1" in str(error)
+
+
+def test_topics_are_named_in_order() -> None:
+    member = ShareMember()
+    topics = frozenset(f"topic {number}" for number in range(20))
+    member.membership.subscribe(topics, 0.0)
+
+    assert member.beat(1, 0).subscribed_topic_names == sorted(topics)
+
+
+def test_a_coordinator_without_share_groups_is_explained_and_no_other_error() -> None:
+    heartbeats = ShareHeartbeats(OPTIONS)
+    unsupported, other = UnsupportedVersionError("too old"), GroupIdNotFoundError("not here")
+
+    explained = heartbeats.explained(unsupported, None)
+
+    assert "does not offer share groups (too old)" in str(explained)
+    assert explained.__cause__ is unsupported
+    assert heartbeats.explained(other, None) is other

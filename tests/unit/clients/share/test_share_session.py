@@ -153,3 +153,10 @@ def test_fetch_terms_are_those_of_kafka_by_default() -> None:
 
     assert (request.min_bytes, request.max_bytes) == (1, 52_428_800)
     assert request.share_acquire_mode == 0
+
+
+def test_a_request_says_that_it_renews_whatever_else_it_acknowledges() -> None:
+    accepted, renewed = Acknowledgements([(0, 4, 1)]), Acknowledgements([(0, 4, 4)])
+
+    assert open_session().acknowledge({A0: accepted, A1: renewed}).is_renew_ack
+    assert not open_session().acknowledge({A0: accepted, A1: accepted}).is_renew_ack
