@@ -150,14 +150,19 @@ class Client(RequestPath):
         finally:
             await self.pool.close(reason, deadline)
 
-    def abort(self) -> None:
-        """End all connections at once, for a loop that ends; its end cancels the tasks."""
+    def abort(self, failure: StateError | None = None) -> None:
+        """End all connections at once, for a loop that ends; its end cancels the tasks.
+
+        ``failure`` says why it ends if it does not work any more.
+        """
         if self.is_closed or self.guard.is_forked:
             return
         self.is_closed = True
         reason = ClosedError("the client was closed")
-        self.metadata_keeper.fail(reason)
+        self.metadata_keeper.fail(failure or reason)
         self.pool.abort(reason)
+        if failure is not None:
+            self._fail(failure)
 
     @property
     def is_started(self) -> bool:
@@ -243,8 +248,12 @@ class Client(RequestPath):
         alive."""
         if self.failure is not None:
             return  # the first one, of which the others may be consequences
-        self.failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
-        self.failure.__cause__ = error
-        self.metadata_keeper.fail(self.failure)
+        failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
+        failure.__cause__ = error
+        self.metadata_keeper.fail(failure)
+        self._fail(failure)
+
+    def _fail(self, failure: StateError) -> None:
+        self.failure = self.failure or failure
         if self.on_failure is not None:
             self.on_failure()

@@ -76,8 +76,9 @@ class LoopThread:
         self._name = name
         self.at_exit: Callable[[], object] | None = None
         """Called when the program ends and this was not closed."""
-        self.at_end: Callable[[], object] | None = None
-        """Called in the loop when it ends, whatever ends it; must not wait."""
+        self.at_end: Callable[[StateError | None], object] | None = None
+        """Called in the loop when it ends, with the failure that ends it if there is one; must not
+        wait."""
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
         self._last_task: asyncio.Task[object] | None = None
@@ -246,8 +247,12 @@ class LoopThread:
 
     def _closed(self, what: str) -> StateError:
         """Return why the loop cannot be used any more; ``what`` happened if somebody closed it."""
+        return self._why_failed() or ClosedError(f"the {self._name} {what}")
+
+    def _why_failed(self) -> StateError | None:
+        """Return an error of its own for each caller, None if the loop has not failed."""
         if self._failure is None:
-            return ClosedError(f"the {self._name} {what}")
+            return None
         error = StateError(
             f"the {self._name} has ended because of a bug in pyk, or for lack of memory: "
             f"{self._failure!r}"
@@ -318,7 +323,7 @@ class LoopThread:
         loop.turns.hold(True)
         try:
             if self.at_end is not None:
-                self.at_end()
+                self.at_end(self._why_failed())
         finally:
             try:
                 loop.end(CLEAN_UP_SECONDS)

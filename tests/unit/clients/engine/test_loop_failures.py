@@ -14,6 +14,7 @@ from pyk.clients.engine.loop_drivers import MOST_FAILED_TURNS
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaTimeoutError, StateError
+from support.failing_turns import fail_turns
 from support.interrupts import interrupted_everywhere
 from support.real_time import IN_TIME, eventually
 
@@ -28,20 +29,6 @@ def thread() -> Iterator[LoopThread]:
 async def after(seconds: float, value: object = None) -> object:
     await asyncio.sleep(seconds)
     return value
-
-
-def fail_turns(thread: LoopThread, count: int) -> None:
-    """Let the next turns of the loop run out of memory."""
-    assert thread.loop is not None
-    thread.loop._ready.extend(BrokenHandle() for _ in range(count))  # type: ignore[attr-defined]
-
-
-class BrokenHandle:
-    """What is in the queue of the loop, and fails before its callback is called."""
-
-    @property
-    def _cancelled(self) -> bool:
-        raise MemoryError("no more")
 
 
 def test_a_turn_that_fails_in_the_background_is_logged_and_the_next_one_works(
@@ -68,7 +55,7 @@ def test_a_turn_that_fails_does_not_surface_in_the_caller_that_drives(thread: Lo
 def test_a_loop_whose_turns_all_fail_ends_and_every_call_raises_why() -> None:
     ended = threading.Event()
     thread = LoopThread("Admin")
-    thread.at_end = ended.set
+    thread.at_end = lambda failure: ended.set()
     thread.call(after(0))
     raised: list[BaseException] = []
 

@@ -18,6 +18,7 @@ from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import (
     ClosedError,
     ConfigurationError,
+    KafkaError,
     KafkaTimeoutError,
     StateError,
 )
@@ -172,7 +173,7 @@ class ProducerCore:
             return
         loop = self.own_loop.loop
         if loop is not None and loop.is_closed():
-            self.end(LOOP_ENDED)
+            self.end(ClosedError(LOOP_ENDED))
             return
         self.client.check_place()
         if self.is_closed:
@@ -200,21 +201,28 @@ class ProducerCore:
 
     def refuse(self, reason: str) -> None:
         """Accept nothing more; any thread may call it."""
-        if not self.accumulator.admission.is_ended:
-            self.accumulator.admission.refuse(ClosedError(reason))
+        self._refuse(ClosedError(reason))
 
-    def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
+    def _refuse(self, error: KafkaError) -> None:
+        if not self.accumulator.admission.is_ended:
+            self.accumulator.admission.refuse(error)
+
+    def end(self, error: KafkaError | None = None) -> None:
         """Accept nothing more, and fail what is not settled. On the loop, or after its end."""
         self.is_closed = True
-        self.refuse(reason)
-        self._sender.stop(ClosedError(reason))
+        error = error or ClosedError("the producer was closed before this was acknowledged")
+        self._refuse(error)
+        self._sender.stop(error)
         if self._transactions is not None:
             self._transactions.give_up()
 
-    def abort(self) -> None:
-        """End at once, with the loop. After :meth:`close` there is nothing left to do."""
-        self.end()
-        self.client.abort()
+    def abort(self, failure: StateError | None = None) -> None:
+        """End at once, with the loop, which may have failed.
+
+        After :meth:`close` there is nothing left to do.
+        """
+        self.end(failure)
+        self.client.abort(failure)
 
     async def _deliver_at_the_end(self) -> None:
         """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""

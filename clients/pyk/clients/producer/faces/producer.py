@@ -15,7 +15,7 @@ from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaTimeoutError, StateError
+from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
@@ -287,7 +287,7 @@ def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> Non
         return
     thread.check_caller()
     if thread.loop is None:  # it never began
-        core.end(CLOSED)
+        core.end(ClosedError(CLOSED))
         thread.close()
         return
     patience = CLOSE_SECONDS
