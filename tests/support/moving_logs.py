@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -21,7 +22,12 @@ class MovingBroker:
     """The logs of a broker with three directories, whose moves run when they are due."""
 
     def __init__(
-        self, filesystem: FileSystem, *, disk: Disk | None = None, **config: object
+        self,
+        filesystem: FileSystem,
+        *,
+        disk: Disk | None = None,
+        log_dirs: Sequence[str] = (A, B, C),
+        **config: object,
     ) -> None:
         self.clock = VirtualClock()
         self.logs = LogManager.open(
@@ -32,7 +38,7 @@ class MovingBroker:
             ).broker_config(),
             clock=self.clock,
             random=Random(5),
-            log_dirs=(A, B, C),
+            log_dirs=log_dirs,
             disk=disk,
         )
         self.due: float | None = None

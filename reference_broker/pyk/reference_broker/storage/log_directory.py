@@ -6,7 +6,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
@@ -27,9 +26,6 @@ from pyk.reference_broker.storage.log_names import LogNames
 from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
 from pyk.runtime.filesystem.open_files import OpenFiles
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.storage.move_marker import MoveMarker
 
 log = logging.getLogger(__name__)
 
@@ -241,11 +237,13 @@ class LogDirectory:
 
     # Moving here
 
-    def move_marker(self, partition: TopicPartition) -> MoveMarker:
-        """Return what a move has left beside a log; raise ``OSError``."""
-        from pyk.reference_broker.storage.move_marker import read_marker
+    def generation(self, partition: TopicPartition) -> int:
+        """Return which generation a log is; raise ``OSError``, ``StorageError``."""
+        from pyk.reference_broker.storage.log_generation import read_generation
 
-        return read_marker(self.data_directory.filesystem, self.data_directory.path_of(partition))
+        return read_generation(
+            self.data_directory.filesystem, self.data_directory.path_of(partition)
+        )
 
     def prepare_name(self, partition: TopicPartition) -> None:
         """Let the checkpoints forget an earlier log of this name."""

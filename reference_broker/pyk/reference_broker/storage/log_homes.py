@@ -40,35 +40,34 @@ class LogHomes:
         self._rivals: dict[TopicPartition, list[LogDirectory]] = {}
         for directory in dict.fromkeys((metadata_directory, *self.directories)):
             for partition in sorted(directory.names.unopened):
-                first = self._homes.get(partition)
-                if first is None:
-                    self.add(partition, directory)
+                if partition in self._homes:
+                    self._add_rival(partition, directory)
                 else:
-                    self._add_rival(partition, first, directory)
+                    self.add(partition, directory)
         self._unfinished = {
             partition: directory
             for directory in self.directories
             for partition in directory.futures.unfinished
         }
 
-    def _add_rival(
-        self, partition: TopicPartition, first: LogDirectory, second: LogDirectory
-    ) -> None:
-        """Take in a second log of one name; raise ``StorageError`` if nothing tells which counts.
+    def _add_rival(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Take in another log of one name; raise ``StorageError`` if nothing tells which counts.
 
-        One of them was replaced by the other, or they are of two topics.
+        They are of several topics, or one of them was replaced by the other.
         """
+        rivals = self._rivals.get(partition, [self._homes[partition]])
         try:
-            replaced = _replaced(partition, first, second)
-            if replaced is None:
-                _check_topics(partition, first, second)
-                self._rivals.setdefault(partition, [first]).append(second)
+            same = next((e for e in rivals if not _differ(partition, e, directory)), None)
+            if same is None:
+                self._rivals[partition] = [*rivals, directory]
                 return
+            replaced = _replaced(partition, same, directory)
             replaced.delete(partition)
         except OSError as error:
             raise StorageError(f"cannot tell the logs of {partition} apart: {error}") from error
-        if replaced is first:
-            self.add(partition, second)
+        if replaced is same:
+            rivals[rivals.index(same)] = directory
+            self.add(partition, directory)
 
     def take_unfinished(self, partition: TopicPartition) -> LogDirectory | None:
         """Return, once, where a log was on its way to when the broker ended."""
@@ -173,24 +172,19 @@ class LogHomes:
         return lost
 
 
-def _replaced(
-    partition: TopicPartition, first: LogDirectory, second: LogDirectory
-) -> LogDirectory | None:
-    """Return the directory whose log was replaced by the other one's; None if nothing says so."""
-    from pyk.reference_broker.storage.move_marker import counts_less
-
-    one, two = first.move_marker(partition), second.move_marker(partition)
-    if counts_less(one, two):
-        return first
-    return second if counts_less(two, one) else None
+def _differ(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> bool:
+    """Return whether two logs of one name are of two topics."""
+    one, two = first.names.topic_id(partition), second.names.topic_id(partition)
+    return None not in (one, two) and one != two
 
 
-def _check_topics(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> None:
-    """Raise if two logs of one name are of the same topic."""
-    topic_ids = first.names.topic_id(partition), second.names.topic_id(partition)
-    if None in topic_ids or topic_ids[0] == topic_ids[1]:
+def _replaced(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> LogDirectory:
+    """Return the directory whose log was replaced by the other one's; raise if nothing says so."""
+    one, two = first.generation(partition), second.generation(partition)
+    if one == two:
         raise StorageError(
             f"{first.path} and {second.path} both have a log of {partition}: a copy was made by "
             "hand, or a directory failed while the partition moved. Remove one of the two, and "
             "best the one whose disk has failed recently"
         )
+    return first if one < two else second

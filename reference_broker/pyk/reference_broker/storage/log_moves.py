@@ -2,7 +2,7 @@
 
 A copy is made beside, chunk by chunk: the disk reads, the broker's loop appends. When the copy has
 nearly all that the log has, it is flushed, gets the last records, and takes the log's place in one
-turn of the loop, so nothing is appended in between. See ``move_marker`` for crashes.
+turn of the loop, so nothing is appended in between. See ``log_generation`` for crashes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from pyk.reference_broker.storage.errors import LogError, helpful_traceback
 from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_directory import LogDirectory
-from pyk.reference_broker.storage.log_homes import LogHomes
-from pyk.reference_broker.storage.move_marker import (
-    GIVEN_UP,
-    REPLACES,
-    has_marker,
-    remove_marker,
-    write_marker,
+from pyk.reference_broker.storage.log_generation import (
+    read_generation,
+    remove_generation,
+    write_generation,
 )
+from pyk.reference_broker.storage.log_homes import LogHomes
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
 from pyk.runtime import slotted
 
@@ -42,13 +40,16 @@ NAME_RETRY_SECONDS = 0.1
 
 @slotted.define(eq=False)
 class Move:
-    """A log on its way. ``copy`` is None before the first chunk, and after a failure."""
+    """A log on its way. ``copy`` is None before the first chunk, and after a failure.
+
+    ``generation`` is what the copy will be, see ``log_generation``.
+    """
 
     partition: TopicPartition
     topic_id: UUID | None
     source: Log
     target: LogDirectory
-    move_id: UUID
+    generation: int = 1
     copy: Log | None = None
     is_close: bool = False
     """Whether the copy had all that the log had when it was last read."""
@@ -102,9 +103,7 @@ class LogMoves:
         partition = source.topic_partition
         self.end(partition)
         target.futures.unfinished.discard(partition)
-        self._moves[partition] = Move(
-            partition, topic_id, source, target, self._environment.new_id()
-        )
+        self._moves[partition] = Move(partition, topic_id, source, target)
         source.is_moving = True
         log.info("Moving %s to %s", source, target.path)
         self._arm(self._environment.clock.now())
@@ -164,27 +163,22 @@ class LogMoves:
     # Copying
 
     def _begin_copy(self, move: Move) -> None:
-        self._end_earlier_move(move)
-        move.target.prepare_name(move.partition)
         source = move.source
+        earlier = read_generation(source.filesystem, source.directory)
+        if earlier:
+            self._delete_others(move.partition)
+        move.generation = earlier + 1
+        move.target.prepare_name(move.partition)
         move.copy = move.target.futures.create(
             move.partition, source.config, move.topic_id, source.log_start_offset
         )
 
-    def _end_earlier_move(self, move: Move) -> None:
-        """Remove the marker of an earlier move: with two, a crash would leave open what counts.
-
-        Before that, what may be left of the other log of that move goes, and stays gone.
-        """
-        source = move.source
-        if not has_marker(source.filesystem, source.directory):
-            return
-        home = self._homes.of(move.partition)
+    def _delete_others(self, partition: TopicPartition) -> None:
+        """Delete what an earlier move may have left of the other log: the target may have it."""
+        home = self._homes.of(partition)
         for directory in self._homes.directories:
             if directory is not home:
-                directory.delete(move.partition)
-                directory.data_directory.filesystem.sync_directory(directory.path)
-        remove_marker(source.filesystem, source.directory)
+                directory.delete(partition)
 
     def _read(self, move: Move) -> None:
         """Let the disk read the next chunk."""
@@ -245,7 +239,7 @@ class LogMoves:
     # Taking the place of the log
 
     def _flush(self, move: Move) -> None:
-        """Bring the copy onto the disk, with its marker, and then let it take the log's place."""
+        """Bring the copy onto the disk, with its generation; then let it take the log's place."""
         copy = move.copy
         assert copy is not None
         copy.leader_epochs.copy_from(move.source.leader_epochs)
@@ -254,7 +248,7 @@ class LogMoves:
         def flushed() -> None:
             if self._moves.get(move.partition) is not move:
                 return
-            mark = partial(write_marker, copy.filesystem, copy.directory, REPLACES, move.move_id)
+            mark = partial(write_generation, copy.filesystem, copy.directory, move.generation)
             self._environment.disk.run((lambda: None) if move.is_marked else mark, marked)
 
         def marked(error: BaseException | None) -> None:
@@ -306,13 +300,14 @@ class LogMoves:
         try:
             home.delete(move.partition)
         except OSError as error:
-            # The marker tells the next start that this log is not needed.
+            # By its generation the next start tells that this log is not needed.
             home.tasks.log_failure(f"Deleting {move.source}, which has moved", error)
             return
 
         def finish() -> None:
             home.data_directory.filesystem.sync_directory(home.path)
-            remove_marker(moved.filesystem, moved.directory)
+            if move.generation == 1:  # otherwise a lost disk may have a log of before
+                remove_generation(moved.filesystem, moved.directory)
 
         self._environment.disk.run(finish, lambda _: None)
 
@@ -339,7 +334,7 @@ class LogMoves:
         """Use the log on although its copy has its name already: a start must know which counts."""
         source = move.source
         try:
-            write_marker(source.filesystem, source.directory, GIVEN_UP, move.move_id)
+            write_generation(source.filesystem, source.directory, move.generation + 1)
         except OSError as error:
             source.flusher.fail(error, "keep")
             source.flusher.when_moved()

@@ -13,6 +13,7 @@ from pyk.reference_broker.storage.maintenance import Task
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.disks import HeldDisk
+from support.log_managers import TWO, log_config
 from support.logs import ORDERS, append, values
 from support.moving_logs import A, B, C, MovingBroker, filled, texts
 
@@ -212,6 +213,75 @@ def test_a_copy_that_has_the_name_and_was_given_up_never_counts(filesystem):
 
     assert broker.home == A
     assert values(broker.log) == texts(11)
+
+
+def test_a_copy_that_was_given_up_does_not_count_after_another_move(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    give_up_after_the_rename(broker, faulty, filesystem)
+    filesystem.crash(loses_unflushed=False)
+    broker = MovingBroker(filesystem, log_dirs=(A, C))
+    broker.move(C)
+    broker.finish()
+    append(broker.log, b"10")
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+
+    assert broker.home == C
+    assert values(broker.log) == texts(11)
+    assert not filesystem.exists("/b/orders-0")
+
+
+def test_a_log_that_was_replaced_does_not_count_after_another_move(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    broker.logs.homes.prefer(ORDERS, broker.logs.homes.at(B))
+    filled(broker)
+    broker.move(C)
+    faulty.on("rename", "/b/*-delete").fail(errno.ENOSPC)
+    broker.finish()
+    append(broker.log, b"10")
+    filesystem.crash(loses_unflushed=False)
+    broker = MovingBroker(filesystem, log_dirs=(A, C))
+    broker.move(A)
+    broker.finish()
+    append(broker.log, b"11")
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+
+    assert broker.home == A
+    assert values(broker.log) == texts(12)
+
+
+def test_a_copy_of_a_deleted_topic_does_not_replace_the_log_of_another_of_its_name(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    give_up_after_the_rename(broker, faulty, filesystem)
+    filesystem.crash(loses_unflushed=False)
+    broker = MovingBroker(filesystem, log_dirs=(A, C))
+    broker.logs.delete(ORDERS)
+    append(broker.logs.get_or_create(ORDERS, log_config(), TWO), b"of two")
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+    broker.logs.set_strays_aside(lambda partition, topic_id: topic_id == TWO)
+
+    assert values(broker.logs.get_or_create(ORDERS, log_config(), TWO)) == [b"of two"]
+
+
+def give_up_after_the_rename(
+    broker: MovingBroker, faulty: FaultyFileSystem, filesystem: MemoryFileSystem
+) -> None:
+    """Begin to move the log to B, and let that fail when both directories have the name."""
+    broker.move(B)
+    faulty.on("open", "/b/orders-0/*").fail(errno.ENOSPC)
+    faulty.on("rename", "/b/orders-0.*-delete").fail(errno.ENOSPC)
+    while not filesystem.exists("/b/orders-0"):
+        broker.step()
 
 
 def test_a_source_that_fails_ends_its_move(filesystem):
