@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -301,6 +302,46 @@ async def test_a_topic_that_was_created_again_is_read_from_its_beginning(options
                 await asyncio.sleep(6)
                 committed = await consumer.committed([("orders", 0)])
                 assert [offset.offset for offset in committed.values() if offset] == [9]
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@virtual_time
+async def test_each_record_of_a_topic_that_was_created_again_is_read_by_one_member(
+    protocol, policy
+):
+    async with reference_cluster(group_consumer_heartbeat_interval_ms="5000") as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        times_read = Counter[tuple[int, int]]()
+
+        async def be_member() -> None:
+            async with make_consumer(
+                cluster,
+                topics=["orders"],
+                group_id="g",
+                group_protocol=protocol,
+                auto_offset_reset=policy,
+                metadata_max_age_ms=1000,
+            ) as consumer:
+                async for record in consumer:
+                    times_read[record.partition, record.offset] += 1
+
+        members = []
+        for _ in range(2):  # so that each gets other partitions of the new topic
+            members.append(asyncio.create_task(be_member()))
+            await asyncio.sleep(11)
+        await asyncio.sleep(12)
+        await delete(cluster, "orders")
+        await cluster.create_topic("orders", partitions=4)
+        for _ in range(100):
+            await produce(cluster, "orders", 4, partitions=4)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(20)
+        for member in members:
+            member.cancel()
+        await asyncio.wait(members)
+
+    assert times_read == {(number, at): 1 for number in range(4) for at in range(100)}
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

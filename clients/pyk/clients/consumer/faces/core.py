@@ -106,6 +106,7 @@ class ConsumerCore(ReadingCore):
             self.writer,
             lookup,
             fetch_committed=(None if self.group is None else self.group.commits.fetch_beginnings),
+            resets=self.config.auto_offset_reset != "none",
         )
         changes = MetadataChanges(self.partitions, self.positions)
         fetcher = Fetcher(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
+from uuid import UUID
 
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime import slotted
@@ -49,6 +52,8 @@ class Assign:
 
     added: Partitions
     owned: Partitions
+    topic_ids: Mapping[str, UUID] = MappingProxyType({})
+    """The ids by which the group assigns topics, of the added partitions; none if by name."""
 
 
 @slotted.frozen(eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from pyk.clients.consumer.commits.commits import AutoCommit, Finished, HandledOffsets, Offsets
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
@@ -26,6 +27,8 @@ class CommitProgress:
         self._partitions = partitions
         self._buffer = buffer
         self._auto_commit = auto_commit
+        self._topic_ids: dict[TopicPartition, UUID] = {}
+        """The ids of the topics that were assigned, where the group assigns them by id."""
         self.handled: HandledOffsets | None = None
         """What ``process()`` knows of the records that it was handed, while it runs."""
 
@@ -37,7 +40,7 @@ class CommitProgress:
         found = {}
         for assigned in self._partitions:
             partition = assigned.topic_partition
-            if partitions is None or partition in partitions:
+            if (partitions is None or partition in partitions) and not self._is_gone(assigned):
                 offset, epoch = self._buffer.finished(assigned.buffer)
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
@@ -46,6 +49,18 @@ class CommitProgress:
                     target = self._unfinished(assigned) or target
                     found[partition] = Finished(target, assigned.version, assigned.first_version)
         return found
+
+    def assigned(self, partitions: Collection[TopicPartition], ids: Mapping[str, UUID]) -> None:
+        """Record the topic ids by which partitions were assigned, where it was by id."""
+        for partition in partitions:
+            if partition.topic in ids:
+                self._topic_ids[partition] = ids[partition.topic]
+
+    def _is_gone(self, assigned: AssignedPartition) -> bool:
+        """Return whether the topic was created again: the group may have given the new one to
+        another member, and will take this partition away."""
+        assigned_id = self._topic_ids.get(assigned.topic_partition)
+        return assigned_id is not None and assigned.topic_id not in (None, assigned_id)
 
     def _unfinished(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
         """Return where ``process()`` would go on after a restart, None if all is finished."""
@@ -94,3 +109,5 @@ class CommitProgress:
     def forget(self, partitions: Collection[TopicPartition]) -> None:
         """Forget the committed offsets of partitions that other members may commit now."""
         self._auto_commit.forget(partitions)
+        for partition in partitions:
+            self._topic_ids.pop(partition, None)

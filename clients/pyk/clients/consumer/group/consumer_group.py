@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Collection
+from uuid import UUID
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
@@ -52,6 +53,8 @@ class ConsumerGroup:
         self._on_assigned = on_assigned
         self._events: deque[ApplicationEvent] = deque()
         self._last_commit: asyncio.Task[None] | None = None
+        self._topic_ids: dict[str, UUID] = {}
+        """The last id of each topic, where the group assigns them by id."""
         self._assigned_as = OUTSIDER
         """The identity under which the application got the partitions it knows."""
         self.group_id = config.group_id
@@ -90,6 +93,7 @@ class ConsumerGroup:
                 self._partitions.assign(
                     sorted(event.added), self._client.clock.now(), has_group=True
                 )
+                self._note_topics(event)
                 self._hold(event.added)
                 self._on_assigned()
             case Revoke():
@@ -102,6 +106,17 @@ class ConsumerGroup:
                 self._last_commit = None
         self._events.append(event)
         self._buffer.call_attention(EVENT)
+
+    def _note_topics(self, event: Assign) -> None:
+        """Note the ids of assigned topics. One that was created again is read from its beginning,
+        unless an offset of it is committed."""
+        self.progress.assigned(event.added, event.topic_ids)
+        before = self._topic_ids
+        self._topic_ids = {**before, **event.topic_ids}
+        for topic, number in event.added:
+            if before.get(topic) != self._topic_ids.get(topic) and topic in before:
+                assigned = self._partitions[TopicPartition(topic, number)]
+                assigned.first_version = assigned.version
 
     async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
         """Return the next event for the application, None if there is none yet.

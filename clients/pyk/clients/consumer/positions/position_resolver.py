@@ -18,7 +18,7 @@ from pyk.clients.errors import (
     TopicAuthorizationFailedError,
     UnsupportedVersionError,
 )
-from pyk.clients.offsets import EpochQuestion, ListedOffset
+from pyk.clients.offsets import EpochQuestion, ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,8 @@ class PositionResolver:
     """Asks the group, or the leaders, for unknown positions.
 
     ``fetch_committed`` asks the group, and leaves out partitions whose committed offset an open
-    transaction may still change; it is None without a group. Each kind of question to each
+    transaction may still change; it is None without a group. ``resets`` says whether positions
+    that nothing is committed for are reset. Each kind of question to each
     node has a task of its own, so that none waits for another. ``on_answer`` is called after each
     answer.
     """
@@ -50,6 +51,7 @@ class PositionResolver:
         lookup: OffsetLookup,
         *,
         fetch_committed: FetchCommitted | None,
+        resets: bool,
     ) -> None:
         self.on_answer: Callable[[], None] = lambda: None
         self._client = client
@@ -58,6 +60,7 @@ class PositionResolver:
         self._writer = writer
         self._lookup = lookup
         self._fetch_committed = fetch_committed
+        self._resets = resets
         self._changed = asyncio.Event()
         self._asking: dict[tuple[PositionState, int], asyncio.Task[None]] = {}
 
@@ -134,10 +137,18 @@ class PositionResolver:
         for assigned in partitions:
             partition = assigned.topic_partition
             version = versions[partition]
-            if partition in committed:
-                self._positions.found_committed(assigned, version, committed[partition], now)
-            else:
+            if partition not in committed:
                 self._positions.found_unstable(assigned, version, now)
+            elif committed[partition] is None and self._begins_new_topic(assigned, version):
+                self._positions.seek_to(assigned, OffsetSpec.EARLIEST)
+            else:
+                self._positions.found_committed(assigned, version, committed[partition], now)
+
+    def _begins_new_topic(self, assigned: AssignedPartition, version: int) -> bool:
+        """Return whether all records are new to the consumer, whatever end the policy names: the
+        topic was deleted and created again."""
+        is_current = assigned.version == version and assigned.state is PositionState.COMMITTED
+        return is_current and assigned.first_version > 0 and self._resets
 
     async def _ask_group_for_others(
         self, partitions: list[AssignedPartition], error: TopicAuthorizationFailedError

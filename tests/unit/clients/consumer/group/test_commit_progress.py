@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
@@ -180,3 +182,31 @@ def test_what_is_committed_stays_committed_after_a_false_topic_id() -> None:
         )
 
     assert setting.news() == {}
+
+
+@pytest.mark.parametrize(
+    ("topic_ids", "expected"),
+    [
+        pytest.param({"a": UUID(int=1)}, {}, id="another topic"),
+        pytest.param({"a": UUID(int=2)}, {A0: 5}, id="this topic"),
+        pytest.param({}, {A0: 5}, id="assigned by name"),
+    ],
+)
+def test_nothing_is_committed_of_a_topic_that_was_assigned_under_another_id(
+    topic_ids: dict[str, UUID], expected: dict[TopicPartition, int]
+) -> None:
+    setting = Setting()
+    setting.progress.assigned([A0], topic_ids)
+    setting.partition.topic_id = UUID(int=2)
+
+    assert setting.news() == expected
+
+
+def test_the_topic_id_of_an_assignment_does_not_count_for_the_next_one() -> None:
+    setting = Setting()
+    setting.progress.assigned([A0], {"a": UUID(int=1)})
+    setting.partition.topic_id = UUID(int=2)
+
+    setting.progress.forget([A0])
+
+    assert setting.news() == {A0: 5}

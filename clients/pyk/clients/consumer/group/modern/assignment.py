@@ -53,9 +53,10 @@ class Target:
     def resolved(self, image: MetadataImage, owned: Owned) -> Owned:
         """Return the partitions whose topics have a known name.
 
-        A topic of which something is owned needs no metadata, which may have forgotten it.
+        A topic of which something is owned needs no metadata, which may have forgotten it. If they
+        name another topic, it was deleted, and the coordinator will find that out, too.
         """
-        names = {one.topic_id: one.topic for one in owned}
+        names = {one.topic_id: one.topic for one in owned if not _was_recreated(one, image)}
         names |= {topic_id: image.names[topic_id] for topic_id in self._ids & image.names.keys()}
         return frozenset(
             TopicIdPartition(topic_id, names[topic_id], number)
@@ -70,6 +71,10 @@ class Target:
     @property
     def _ids(self) -> frozenset[UUID]:
         return frozenset(topic_id for topic_id, _ in self.partitions)
+
+
+def _was_recreated(one: TopicIdPartition, image: MetadataImage) -> bool:
+    return image.topic_id(one.topic) not in (None, one.topic_id)
 
 
 def named(partitions: Iterable[TopicIdPartition]) -> frozenset[TopicPartition]:

@@ -335,7 +335,8 @@ class ModernMembership:
             self._actions.append(self._revoking)
         elif wanted != self.owned or not (self._has_followed or self.needs.is_incomplete):
             added, self.owned, self._has_followed = wanted - self.owned, wanted, True
-            self._actions.append(Assign(named(added), named(wanted)))
+            topic_ids = {one.topic: one.topic_id for one in added}
+            self._actions.append(Assign(named(added), named(wanted), topic_ids))
 
     def revoked(self, revoke: Revoke) -> None:
         """Learn that the application has given up the partitions of a :class:`Revoke`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from pyk.clients.consumer.group.actions import (
     Assign,
     ForgetCoordinator,
@@ -240,10 +242,25 @@ def test_metadata_may_forget_a_topic_that_is_owned() -> None:
 def test_the_partitions_of_a_topic_that_was_created_again_are_others() -> None:
     member = ModernMember().stable(0)
 
-    member.knows(a=9)
     member.beat((0,), topic_id=9)
-
     member.revoke(0)
+    member.expect_heartbeat()
+    member.answer()
+    member.knows(a=9)
+
+    assigned = member.expect(Assign)
+    assert assigned.added == partitions(0)
+    assert assigned.topic_ids == {"a": UUID(int=9)}
+
+
+def test_partitions_are_given_up_as_soon_as_metadata_name_another_topic() -> None:
+    member = ModernMember().stable(0)
+
+    member.knows(a=9)
+    member.revoke(0)
+    assert member.expect_heartbeat().topic_partitions == []
+    member.answer((0,), topic_id=9)
+
     assert member.expect(Assign).added == partitions(0)
 
 
