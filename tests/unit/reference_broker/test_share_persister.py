@@ -232,3 +232,120 @@ def test_abandoned_calls_are_left_out_and_hold_nobody_up() -> None:
     assert brokers.asked_about == [[("workers", 1)]]
     brokers.answer()
     assert codes(following) == [ErrorCode.NONE]
+
+
+def test_a_call_behind_one_in_flight_may_be_abandoned() -> None:
+    brokers = Brokers()
+    first = brokers.persister.read(KEYS[0], 0)
+    second = brokers.persister.read(KEYS[0], 1)
+
+    second.abandon()
+
+    assert brokers.asked_about == [[("workers", 0)]]
+    brokers.answer()
+    assert codes(first) == [ErrorCode.NONE]
+    assert not brokers.asked
+
+
+def test_an_abandoned_call_is_not_repeated() -> None:
+    brokers = Brokers()
+    result = brokers.persister.read(KEYS[0], 0)
+    brokers.answer(ErrorCode.NOT_COORDINATOR)
+
+    result.abandon()
+    brokers.advance(1)
+
+    assert not brokers.asked
+
+
+def test_all_calls_of_a_coordinator_that_is_loading_are_repeated() -> None:
+    brokers = Brokers()
+    results = [brokers.persister.read(key, 0) for key in KEYS]
+    for _ in range(2):
+        brokers.answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+    while any(code is None for code in codes(*results)):
+        brokers.advance(1)
+        while brokers.asked:
+            brokers.answer()
+
+    assert codes(*results) == [ErrorCode.NONE] * 4
+
+
+def test_each_attempt_waits_twice_as_long_up_to_a_second() -> None:
+    brokers = Brokers()
+    brokers.persister.read(KEYS[0], 0)
+
+    delays = []
+    for _ in range(7):
+        brokers.answer(ErrorCode.NOT_COORDINATOR)
+        deadline = brokers.timers.next_deadline()
+        assert deadline is not None
+        delays.append(round(1000 * (deadline - brokers.seconds)))
+        brokers.advance(1)
+
+    assert delays == [50, 100, 200, 400, 800, 1000, 1000]
+
+
+def test_what_waits_is_sent_once_all_requests_in_flight_are_answered() -> None:
+    brokers = Brokers()
+    groups = [SharePartitionKey(group, ORDERS, 0) for group in ("first", "second")]
+    brokers.persister.read(KEYS[0], 0)
+    for key in groups:
+        brokers.persister.read(key, 0)
+    brokers.answer()
+    brokers.persister.read(KEYS[1], 0)
+
+    brokers.answer()
+    assert brokers.asked_about == [[("second", 0)]]
+    brokers.answer()
+    assert brokers.asked_about == [[("workers", 1)]]
+
+
+def test_a_share_partition_that_the_answer_lacks_is_an_error() -> None:
+    brokers = Brokers()
+    result = brokers.persister.read(KEYS[0], 0)
+    _, request, response = brokers.asked.pop()
+
+    response.complete(response_class(ApiKey(request.api_key))())
+
+    assert codes(result) == [ErrorCode.UNKNOWN_SERVER_ERROR]
+
+
+def test_the_topic_is_asked_for_again_until_it_is_there() -> None:
+    brokers = Brokers(has_topic=False)
+    known = dict(brokers.image.brokers)
+    brokers.image.brokers.clear()
+    result = brokers.persister.read(KEYS[0], 0)
+    assert not brokers.asked
+
+    brokers.image.brokers.update(known)
+    for _ in range(2):
+        brokers.advance(1)
+        _, request, response = brokers.asked.pop()
+        assert request.key_type == 2
+        response.complete(FindCoordinatorResponse())
+    brokers.create_topic()
+    brokers.advance(1)
+    brokers.answer()
+
+    assert codes(result) == [ErrorCode.NONE]
+
+
+def test_nothing_is_kept_of_calls_that_are_done() -> None:
+    brokers = Brokers()
+    brokers.persister.read(KEYS[0], 0)
+    brokers.persister.read(KEYS[0], 1)
+
+    brokers.answer()
+    brokers.answer()
+
+    assert brokers.persister._queues == {}
+
+
+def test_a_write_is_about_the_partition_of_its_key() -> None:
+    brokers = Brokers()
+
+    brokers.persister.write(KEYS[3], PartitionData(start_offset=1))
+
+    assert brokers.asked_about == [[("workers", 3)]]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.share_group_records import (
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupTargetAssignmentMemberKey,
+)
 from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
 from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, code_of
 
 ORDERS, BILLS = TOPICS["orders"], TOPICS["bills"]
@@ -105,6 +110,70 @@ def test_deleted_topics_are_forgotten(groups: ShareGroupsOfShard) -> None:
     assert groups.restarted().group.topics.topic_ids == {BILLS}
 
 
+def test_only_deleted_topics_are_forgotten(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "orders", "bills")
+    groups.settle("a")
+
+    groups.delete_topic("orders")
+
+    assert groups.group.topics.assignable == {BILLS: {0, 1, 2}}
+
+
+def test_a_topic_that_is_deleted_while_it_is_initialized_is_forgotten(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+    groups.delete_topic("orders")
+    assert groups.group.topics.topic_ids == set()
+    length = len(groups.log)
+
+    groups.initialized()
+
+    assert groups.group.topics.topic_ids == set()
+    assert len(groups.log) == length
+
+
+def test_a_topic_that_is_deleted_while_its_offsets_are_is_forgotten(
+    groups: ShareGroupsOfShard,
+) -> None:
+    emptied(groups)
+    groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
+
+    groups.delete_topic("orders")
+
+    assert groups.group.topics.topic_ids == {BILLS}
+
+
+def test_what_is_initialized_after_its_group_was_deleted_makes_no_group(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+    groups.beat("a", -1)
+    groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+    groups.ask(lambda shard: shard.share_offsets.delete_group(GROUP))
+
+    groups.initialized()
+
+    assert groups.shard.groups == {}
+
+
+def test_a_group_whose_state_was_deleted_meanwhile_does_not_count_it_as_initialized(
+    groups: ShareGroupsOfShard,
+) -> None:
+    emptied(groups)
+    groups.answers_at_once = False
+    groups.add_topic("orders", 5)
+    groups.join("a")
+    groups.beat("a", -1)
+    groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    groups.initialized()
+
+    assert groups.group.topics.assignable == {}
+
+
 # -- members -------------------------------------------------------------------------------------
 
 
@@ -189,6 +258,89 @@ def test_a_group_has_room_for_so_many_members() -> None:
 
     assert code_of(groups.join("c")) is E.GROUP_MAX_SIZE_REACHED
     assert code_of(groups.join("a")) is E.NONE
+
+
+def test_a_heartbeat_that_changes_nothing_writes_nothing(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "bills")
+    groups.settle("a")
+    groups.beat("a", -1)
+    for member_id in ("a", "b"):  # nobody reads the topic "bills" any more
+        groups.join(member_id)
+    groups.settle("a", "b")
+    length = len(groups.log)
+
+    for member_id in ("a", "b"):
+        answer = groups.beat(member_id, groups.group.members[member_id].epoch)
+        assert answer.assignment is None
+
+    assert len(groups.log) == length
+
+
+def test_members_with_the_same_partitions_as_before_get_no_new_target(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.join("a")
+    groups.settle("a")
+    length = len(groups.log.batches)
+
+    groups.join("b", "bills")
+    groups.settle("a", "b")
+
+    keys = [
+        CoordinatorRecord.decode(key or b"", value).key
+        for batch in groups.log.batches[length:]
+        for key, value in batch
+    ]
+    targets = [key for key in keys if isinstance(key, ShareGroupTargetAssignmentMemberKey)]
+    assert {key.member_id for key in targets} == {"b"}
+
+
+def test_a_member_loses_at_once_what_it_does_not_subscribe_to_any_more() -> None:
+    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+    groups.join("a", "orders", "bills")
+    groups.advance(5)
+    groups.settle("a")
+    member = groups.group.members["a"]
+
+    answer = groups.beat("a", member.epoch, subscribed_topic_names=["bills"])
+
+    assert answer.member_epoch == member.epoch
+    assert groups.held("a") == {"bills": [0, 1, 2]}
+    assert groups.group.members["a"].previous_epoch == member.previous_epoch
+
+
+def test_nothing_is_expected_of_a_member_that_has_left(groups: ShareGroupsOfShard) -> None:
+    timers = len(groups.timers)
+    groups.join("a")
+    assert len(groups.timers) == timers + 1
+
+    groups.beat("a", -1)
+
+    assert len(groups.timers) == timers
+
+
+def test_each_departure_begins_an_epoch(groups: ShareGroupsOfShard) -> None:
+    for member_id in ("a", "b", "c", "d"):
+        groups.join(member_id)
+    groups.settle("a", "b", "c", "d")
+    epoch = groups.group.epoch
+
+    groups.beat("d", -1)
+
+    assert groups.group.epoch == epoch + 1
+
+
+def test_an_assignment_may_be_removed_from_the_log_before_its_member(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.join("a")
+    groups.settle("a")
+    removal = CoordinatorRecord(ShareGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="a"))
+
+    groups.group.replay(removal)
+
+    assert groups.held("a") == {}
+    assert list(groups.group.members) == ["a"]
 
 
 def test_a_new_assignment_waits_for_its_interval() -> None:

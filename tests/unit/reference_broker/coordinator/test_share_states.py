@@ -282,6 +282,27 @@ def test_a_read_of_the_same_leader_writes_nothing(states: States) -> None:
     assert states.kinds == ["ShareState", "ShareUpdate"]
 
 
+def test_a_leader_that_does_not_say_the_epoch_of_the_state_is_not_fenced(states: States) -> None:
+    states.initialize(epoch=2)
+
+    assert not states.write(state_epoch=-1).error_code
+
+
+def test_the_fence_of_a_leader_is_in_snapshots_too() -> None:
+    states = States(updates_per_snapshot=1, prune_interval_ms=1000)
+    states.initialize()
+    states.read(leader_epoch=4)
+    states.write(leader_epoch=4)
+    states.advance(1)
+    assert states.kinds == ["ShareState", "ShareUpdate", "ShareState"]
+    del states.log.entries[: states.log.dropped_before]
+
+    again = states.restarted()
+
+    assert again.kinds == ["ShareState"]
+    assert again.write(leader_epoch=3) is ErrorCode.FENCED_LEADER_EPOCH
+
+
 def test_writes_of_an_earlier_state_are_fenced(states: States) -> None:
     states.initialize(epoch=1)
     states.initialize(epoch=2, start=50)
@@ -422,6 +443,40 @@ def test_share_partitions_at_rest_get_snapshots_again_and_again() -> None:
     assert [each.key for each in states.records].count(OTHER) == 4
 
 
+def test_a_snapshot_of_a_share_partition_at_rest_counts_as_none_of_an_update() -> None:
+    states = States(updates_per_snapshot=2, cold_interval_ms=1_000)
+    states.initialize()
+    states.write()
+    states.advance(1)
+    states.write()
+    states.write()
+
+    assert states.kinds == ["ShareState", "ShareUpdate", "ShareState", "ShareUpdate", "ShareState"]
+
+
+def test_without_share_partitions_only_the_last_record_is_kept() -> None:
+    states = States(prune_interval_ms=1000)
+    states.initialize()
+    states.initialize(OTHER)
+    states.delete()
+    states.delete(OTHER)
+
+    states.advance(1)
+
+    assert states.log.dropped_before == 3
+
+
+def test_updates_without_their_snapshot_are_read_as_far_as_they_tell() -> None:
+    states = States()
+    states.initialize(start=10)
+    states.write(*ranges("10-12x1k"), start=10)
+    del states.log.entries[0]
+
+    again = states.restarted()
+
+    assert batches(again.read()) == [tuple(each) for each in ranges("10-12x1k")]
+
+
 def test_nothing_is_written_while_all_share_partitions_are_at_rest() -> None:
     states = States(cold_interval_ms=1_000)
     states.initialize()
@@ -442,3 +497,11 @@ def test_the_state_in_deleted_topics_is_forgotten(states: States) -> None:
     states.add_topic()
     assert states.read() is ErrorCode.INVALID_REQUEST
     assert states.restarted().read() is ErrorCode.INVALID_REQUEST
+
+
+def test_the_state_in_topics_that_exist_is_not_forgotten(states: States) -> None:
+    states.initialize()
+
+    states.runtime.tell(lambda shard, _: shard.forget_deleted_topics(lambda _: None))
+
+    assert states.kinds == ["ShareState"]
