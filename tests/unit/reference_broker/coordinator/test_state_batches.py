@@ -39,6 +39,10 @@ from support.state_ranges import ranges
         (["0-9x1a", "10-19x1k"], [], 10, ["10-19x1k"]),
         (["0-9x1a"], [], 4, ["4-9x1a"]),
         (["0-9x1a"], ["5-14x2a"], 8, ["8-14x2a"]),
+        (["5-9x1a"], [], 2, ["5-9x1a"]),
+        # In any order
+        (["10-19x1a"], ["0-4x1k"], -1, ["0-4x1k", "10-19x1a"]),
+        (["10-19x1a"], ["0-4x1k", "5-12x1a"], -1, ["0-4x1k", "5-19x1a"]),
     ],
 )
 def test_ranges_of_records_are_combined(

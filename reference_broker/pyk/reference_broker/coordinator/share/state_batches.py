@@ -58,7 +58,7 @@ def combine(
 
 
 def _from(batch: StateBatch, start_offset: int) -> StateBatch:
-    if start_offset == UNCHANGED or batch.first_offset >= start_offset:
+    if batch.first_offset >= start_offset:  # also if that is UNCHANGED
         return batch
     return batch._replace(first_offset=start_offset)
 
