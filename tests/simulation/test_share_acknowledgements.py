@@ -292,6 +292,40 @@ async def test_a_record_is_not_accepted_by_what_was_said_of_an_earlier_delivery(
 
 
 @virtual_time
+async def test_a_fenced_member_accepts_no_later_delivery_by_what_it_said_before():
+    async with share_cluster(lock_seconds=3) as cluster, share_consumer(cluster) as consumer:
+        heard = Heard(consumer)
+        cluster.produce(b"a")
+        await heard.poll(consumer, 5)
+        cluster.refusals[0] = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert await heard.poll(consumer, 0.5) == []
+        cluster.members.clear()
+        assert len(await heard.poll(consumer, 10)) == 1
+        cluster.refusals.clear()
+        await consumer.commit()
+
+        assert heard.events == [
+            ("got", 0),
+            ("InvalidRecordStateError", 0),
+            ("got", 0),
+            ("accepted", 0),
+        ]
+        assert len(consumer._core.fetcher.answers.acquisitions) == 0
+
+
+@virtual_time
+async def test_what_a_fenced_member_has_not_handed_out_is_released():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a", b"b")
+        await consumer.poll(5, max_records=1)
+        assert cluster.held() == [0, 1]
+
+        cluster.members.clear()
+
+        await eventually(lambda: cluster.held() == [0])
+
+
+@virtual_time
 async def test_what_is_not_handed_out_in_time_is_forgotten():
     async with share_cluster(lock_seconds=1) as cluster, share_consumer(cluster) as consumer:
         cluster.produce(b"a", b"b")

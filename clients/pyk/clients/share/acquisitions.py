@@ -46,10 +46,6 @@ class Acquisitions:
             if not others:
                 del self._open[acquired.partition]
 
-    def clear(self) -> None:
-        """Forget all: nothing of it is acknowledged any more."""
-        self._open.clear()
-
 
 def _have_in_common(some: list[Run], others: list[Run]) -> bool:
     """Return whether ranges, both in order, have an offset in common."""

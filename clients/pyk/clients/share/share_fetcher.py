@@ -83,13 +83,6 @@ class ShareFetcher:
         self.give_back(self._buffer.remove(lambda acquired: acquired.partition not in owned))
         self.follow_leaders()
 
-    def drop(self) -> None:
-        """Drop all that is assigned and buffered: the group has given up this member."""
-        for acquired in self._buffer.remove(lambda _: True):
-            acquired.is_lost = True
-        self.answers.acquisitions.clear()
-        self.assign(frozenset())
-
     def give_back(self, unwanted: Iterable[AcquiredRecords]) -> None:
         """Release what will not be handed out, so that other members get it."""
         ticket = CommitTicket(self.on_outcome, is_silent=True)

@@ -60,8 +60,6 @@ class ShareGroup:
                     counted(len(event.partitions), "partition"),
                     self.group_id,
                 )
-                self.fetcher.drop()
-                return
             case Revoke():
                 self.driver.revoked(event)
         self.fetcher.assign(self.membership.owned)

@@ -83,13 +83,3 @@ def test_what_was_overtaken_ends_without_a_trace() -> None:
     acquisitions.end(second, [(0, 0, ACCEPT)])
 
     assert len(acquisitions) == 0
-
-
-def test_what_is_forgotten_is_not_overtaken() -> None:
-    acquisitions = Acquisitions()
-    first = added(acquisitions, (0, 9))
-    acquisitions.clear()
-
-    added(acquisitions, (0, 9))
-
-    assert not first.is_overtaken
