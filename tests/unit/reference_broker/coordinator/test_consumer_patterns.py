@@ -92,3 +92,30 @@ def test_a_pattern_that_nobody_uses_is_forgotten(groups: ConsumerGroups) -> None
     groups.leave_as("b")
 
     assert groups.group.patterns == {}
+
+
+def test_a_classic_member_that_joins_again_takes_no_topic_from_the_pattern_of_another(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", subscribed_topic_regex="ord.*")
+    a, _ = groups.join_dynamic(session_s=30)
+    groups.advance(10)
+    groups.create("payments", 1)
+
+    groups.join(a)
+
+    assert groups.group.patterns["ord.*"].topics == {"orders"}
+
+
+def test_topics_that_come_while_classic_members_join_are_found_by_the_next_heartbeat(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("x", subscribed_topic_regex="ord.*")
+    a, _ = groups.join_dynamic(session_s=30)
+    groups.advance(10)
+    groups.create("orders.eu", 1)
+    groups.join(a)
+
+    groups.beat("x", groups.group.members["x"].epoch, groups.assigned("x"))
+
+    assert groups.group.patterns["ord.*"].topics == {"orders", "orders.eu"}

@@ -60,8 +60,8 @@ class ClassicReport:
         return self.join.moment
 
     @property
-    def may_see(self) -> Callable[[str], bool]:
-        return sees_nothing  # a classic member resolves its pattern itself
+    def may_see(self) -> None:
+        return None  # a classic member resolves its pattern itself
 
     def describe(self, member: ConsumerMember) -> ConsumerMember:
         join, rack_id = self.join, self.subscription.rack_id
@@ -253,13 +253,9 @@ class ClassicRequests:
         """
         draft = Draft(group)
         if has_only_classic(group, without=()):
-            self._progress.look_at_topics(draft, sees_nothing, moment)
+            self._progress.look_at_topics(draft, moment)
             self._progress.assign_if_due(draft, moment)
         return draft
-
-
-def sees_nothing(_: str) -> bool:
-    return False
 
 
 def _classic_member(

@@ -41,8 +41,8 @@ class Report(Protocol):
         """The partitions that the member has; None if it does not say."""
 
     @property
-    def may_see(self) -> Callable[[str], bool]:
-        """Whether the member may know of a topic."""
+    def may_see(self) -> Callable[[str], bool] | None:
+        """Whether the member may know of a topic; None if no patterns are resolved for it."""
 
     def describe(self, member: ConsumerMember) -> ConsumerMember:
         """Return a member with what the request says of it."""
@@ -75,22 +75,22 @@ class Progress:
         if after.pattern != before.pattern:
             has_changed = True
             drop_pattern(draft, before.pattern)
-            if after.pattern:
+            if after.pattern and report.may_see is not None:
                 resolve_pattern(draft, after.pattern, self._topics, report.may_see, report.moment)
         if has_changed or self._have_topics_changed(draft, known, report.may_see, report.moment):
             begin_epoch(draft, self._topics)
         return has_changed
 
-    def look_at_topics(self, draft: Draft, may_see: Callable[[str], bool], moment: Moment) -> None:
-        """Begin a new epoch if the topics of the group have changed."""
-        if self._have_topics_changed(draft, draft.group, may_see, moment):
+    def look_at_topics(self, draft: Draft, moment: Moment) -> None:
+        """Begin a new epoch if the topics of the group have changed, by name."""
+        if self._have_topics_changed(draft, draft.group, None, moment):
             begin_epoch(draft, self._topics)
 
     def _have_topics_changed(
         self,
         draft: Draft,
         known: ConsumerGroup,
-        may_see: Callable[[str], bool],
+        may_see: Callable[[str], bool] | None,
         moment: Moment,
     ) -> bool:
         """Return whether a new epoch is due because of topics, by name or by pattern."""
@@ -99,7 +99,7 @@ class Progress:
         patterns = sorted({each.pattern for each in known.members.values() if each.pattern})
         is_due = moment.time_ms >= known.patterns_resolved_ms + PATTERN_REFRESH_MS
         resolved: list[bool] = []
-        if patterns and is_due:
+        if patterns and is_due and may_see is not None:
             known.patterns_resolved_ms = moment.time_ms
             resolved = [
                 resolve_pattern(draft, pattern, self._topics, may_see, moment)
@@ -107,7 +107,7 @@ class Progress:
             ]
         if subscription_hash(draft.group, self._topics) != known.metadata_hash or any(resolved):
             return True
-        if is_due or not patterns:
+        if not patterns or (is_due and may_see is not None):
             known.metadata_version = self._topics.version
         return False
 
