@@ -81,10 +81,12 @@ class TaskRunner:
             patience = await self._read()
         finally:
             self._jobs.is_stopping = True
-            await self._workers.stop(patience)
-            self._has_ended = True
-            self._consumer._handlers = None
-            await self._session.end(patience or LAST_SECONDS)
+            try:
+                await self._workers.stop(patience)
+            finally:  # also if the call is cancelled while its handlers finish
+                self._has_ended = True
+                self._consumer._handlers = None
+                await self._session.end(patience or LAST_SECONDS)
         if self._failure is not None:
             self._core.buffer.clear_attention(WAKEUP)
             raise self._failure

@@ -185,13 +185,23 @@ class HandlerSession:
         self._watch.stop()
         self._core.reader.deserialize(True)
         self._core.position_calls.handled = None
+        try:
+            await self._commit_last(seconds)
+        finally:  # also if the call is cancelled meanwhile
+            self._give_back_all()
+            await self.recovery.close()
+
+    async def _commit_last(self, seconds: float) -> None:
         group = self._core.group
-        if group is not None and not self._core.is_closed:
-            now, config = self._core.client.clock.now(), self._core.config
-            seconds = min(seconds, config.request_timeout_ms / 1000)
-            if self.transactions is not None:
-                await self.transactions.close(now + seconds)
-            await group.commits.commit_finished(None, now + seconds)
+        if group is None or self._core.is_closed:
+            return
+        now, config = self._core.client.clock.now(), self._core.config
+        seconds = min(seconds, config.request_timeout_ms / 1000)
+        if self.transactions is not None:
+            await self.transactions.close(now + seconds)
+        await group.commits.commit_finished(None, now + seconds)
+
+    def _give_back_all(self) -> None:
         with self._lock:
             partitions = list(self._jobs)
             self._jobs.forget(partitions)
@@ -199,9 +209,8 @@ class HandlerSession:
             self._give_back(partition)
         if self.transactions is not None:
             self.transactions.ask_group_if_in_doubt()
-        await self.recovery.close()
-        if group is not None:
-            group.progress.handled = None
+        if self._core.group is not None:
+            self._core.group.progress.handled = None
 
     def _give_back(self, partition: PartitionJobs) -> None:
         assigned = self.pauses.assigned(partition.assignment)

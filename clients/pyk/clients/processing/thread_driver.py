@@ -92,11 +92,13 @@ class ThreadRunner:
         try:
             patience = self._read()
         finally:
-            self._stop_workers(patience)
-            self._has_ended = True
-            self._consumer._handlers = None
-            if not self._core.is_closed:
-                call(self._session.end(patience or LAST_SECONDS))
+            try:
+                self._stop_workers(patience)
+            finally:  # also if a signal interrupts the thread while handlers finish
+                self._has_ended = True
+                self._consumer._handlers = None
+                if not self._core.is_closed:
+                    call(self._session.end(patience or LAST_SECONDS))
         if self._failure is not None:
             self._core.buffer.clear_attention(WAKEUP)
             raise self._failure

@@ -152,11 +152,13 @@ class ResultTransactions:
 
     async def close(self, deadline: float) -> None:
         """Commit what is done; at the deadline abort what is not committed yet."""
-        await self.flush(None, deadline)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=2 * ABORT_SECONDS)
-        self._producer.close()
+        try:
+            await self.flush(None, deadline)
+        finally:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=2 * ABORT_SECONDS)
+            self._producer.close()
 
     def ask_group_if_in_doubt(self) -> None:
         """Read on where the group says, if it is unknown whether a transaction was committed."""

@@ -71,8 +71,13 @@ class Workers:
         """
         while self._idle:
             self._wake_one()
-        if self._tasks and patience:
-            await asyncio.wait(self._tasks, timeout=patience)
+        try:
+            if self._tasks and patience:
+                await asyncio.wait(self._tasks, timeout=patience)
+        finally:
+            await self._cancel()
+
+    async def _cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -1,0 +1,56 @@
+"""Ctrl-C while ``Consumer.process`` ends."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from support.blocking_consuming import produce, reader
+from support.real_time import IN_TIME, eventually
+
+
+def test_a_call_that_is_interrupted_while_its_handlers_finish_gives_back_what_they_have(
+    cluster, topic
+):
+    produce(cluster, topic, 30)
+    began, may_return = threading.Event(), threading.Event()
+
+    def hang(record: Any) -> None:
+        if (record.partition, record.offset) == (1, 2):
+            began.set()
+            may_return.wait(IN_TIME)
+
+    with reader(cluster, topic, group_id=topic) as consumer:
+
+        def interrupt() -> None:
+            assert began.wait(IN_TIME)
+            jobs = consumer._handlers._jobs  # type: ignore[union-attr]
+            consumer.wakeup()
+            eventually(lambda: jobs.is_stopping)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                consumer.process(hang)
+        finally:
+            may_return.set()
+            interrupting.join()
+        handled: list[int] = []
+
+        def handle(record: Any) -> None:
+            if record.partition == 1:
+                handled.append(record.offset)
+            if len(handled) == 8:
+                consumer.wakeup()
+
+        giving_up = threading.Timer(IN_TIME, consumer.wakeup)
+        giving_up.start()
+        consumer.process(handle)
+        giving_up.cancel()
+
+    assert handled == [2, 3, 4, 5, 6, 7, 8, 9]

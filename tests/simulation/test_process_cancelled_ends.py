@@ -1,0 +1,94 @@
+"""A call of ``process()`` that is cancelled while it ends leaves its consumer as any other does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.runtime.virtual_time import eventually, virtual_time
+from support.consuming import make_consumer, produce, reference_cluster
+from support.processing import Processor
+from support.simulated_billers import COUNT, Biller, all_bills, cluster_with_orders
+
+STUCK = (0, 5)
+
+
+async def handled_next(consumer: Any, count: int) -> list[int]:
+    """Return the offsets of the records that another call handles, as soon as they are so many."""
+    offsets: list[int] = []
+
+    async def handle(record: Any) -> None:
+        offsets.append(record.offset)
+        if len(offsets) == count:
+            consumer.wakeup()
+
+    await asyncio.wait_for(consumer.process(handle), 60)
+    return offsets
+
+
+@virtual_time
+async def test_a_call_that_is_cancelled_while_its_handlers_finish_cancels_them():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            member = Processor(consumer, 0.01, {STUCK}, [], {})
+            task = asyncio.create_task(consumer.process(member.handle))
+            await eventually(lambda: member.running == 1 and len(member.handled) == 5)
+            consumer.wakeup()
+            await asyncio.sleep(1)
+
+            task.cancel()
+            await asyncio.wait({task})
+
+            assert task.cancelled()
+            assert member.cancelled == [STUCK]
+            assert await handled_next(consumer, 5) == [5, 6, 7, 8, 9]
+
+
+@virtual_time
+async def test_a_call_that_is_cancelled_during_its_last_commit_gives_back_what_is_unfinished():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            member = Processor(consumer, 0.01, {STUCK}, [], {})
+            task = asyncio.create_task(consumer.process(member.handle))
+            await eventually(lambda: member.running == 1 and len(member.handled) == 5)
+            with cluster.faults.on("OffsetCommit").delay(2_000):
+                for _ in range(2):
+                    task.cancel()
+                    await asyncio.sleep(0.1)
+
+            await asyncio.wait({task})
+            assert await handled_next(consumer, 5) == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("request_name", ["TxnOffsetCommit", "EndTxn"])
+@virtual_time
+async def test_a_call_that_is_cancelled_during_its_last_transaction_ends_that(request_name):
+    async with cluster_with_orders() as cluster:
+        biller = Biller(cluster)
+        async with biller.producer, biller.consumer as consumer:
+
+            def process() -> Any:
+                return asyncio.create_task(
+                    consumer.process(biller.bill, producer=biller.producer, **biller.options)
+                )
+
+            task = process()
+            await eventually(lambda: len(biller.handled) > 20)
+            with cluster.faults.on(request_name).delay(3_000):
+                await asyncio.sleep(0.2)
+                for _ in range(2):
+                    task.cancel()
+                    await asyncio.sleep(0.1)
+                await asyncio.wait({task})
+                assert "write results" not in {one.get_name() for one in asyncio.all_tasks()}
+
+            task = process()
+            assert await all_bills(cluster) == list(range(COUNT))
+            consumer.wakeup()
+            await task
