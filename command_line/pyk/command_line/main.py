@@ -45,8 +45,11 @@ COMMANDS = {
 COMPLETE = "_PYK_COMPLETE"
 """The variable by which shells ask for completions."""
 
-SELDOM = (20_000, 10, 10)
-"""How many new objects there must be before Python looks for garbage: 700 by default."""
+SELDOM = (50_000, 10, 10)
+"""How many new objects there must be before Python looks for garbage: 700 by default.
+
+Light commands end with fewer, those of the modules of clients included.
+"""
 
 WITHOUT_TLS = ("broker",)
 """Commands that start faster because they need no TLS, unless their arguments name it."""

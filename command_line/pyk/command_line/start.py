@@ -3,6 +3,7 @@
 What this module imports itself is not covered, so it imports nothing that Python has not.
 """
 
+import gc
 import sys
 
 INTERRUPTED = 130
@@ -11,6 +12,7 @@ INTERRUPTED = 130
 
 def start() -> None:
     """Run the command with the arguments of the process, and end the process."""
+    gc.disable()  # modules are no garbage; ``main`` enables it before a command runs
     try:
         from pyk.command_line.main import main
 
@@ -18,3 +20,5 @@ def start() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\n")  # after the ^C of the terminal
         sys.exit(INTERRUPTED)
+    finally:
+        gc.freeze()  # the process ends: Python would search everything in it twice
