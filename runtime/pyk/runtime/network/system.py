@@ -296,11 +296,9 @@ class SystemNetwork:
     """TCP by the operating system, on the running event loop."""
 
     async def resolve(self, host: str, port: int) -> list[Address]:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await _look_up(host, port)
         return list(
-            dict.fromkeys(
-                Address(str(end[0]), int(end[1]), family) for family, _, _, _, end in found
-            )
+            dict.fromkeys(Address(str(end[0]), int(end[1]), family) for family, end in found)
         )
 
     async def canonical_name(self, address: Address) -> str:
@@ -416,14 +414,18 @@ def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 async def _addresses_to_bind(host: str, port: int) -> list[tuple[int, Any]]:
+    """Return the families and addresses of a host, which may be empty for all of this machine."""
+    return list(dict.fromkeys(await _look_up(host or None, port, socket.AI_PASSIVE)))
+
+
+async def _look_up(host: str | None, port: int, flags: int = 0) -> list[tuple[int, Any]]:
     """Return the families and addresses of a host, without a thread where it is a number."""
-    flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
     # As bytes, where it can be: for a str Python loads the codec of internationalized names.
-    name = host.encode() if host.isascii() else host
+    name = host.encode() if host is not None and host.isascii() else host
+    stream = socket.SOCK_STREAM
     try:
-        found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=flags)
+        found = socket.getaddrinfo(name, port, type=stream, flags=flags | socket.AI_NUMERICHOST)
     except socket.gaierror:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    return list(dict.fromkeys((int(each[0]), each[4]) for each in found))
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(name, port, type=stream, flags=flags)
+    return [(int(each[0]), each[4]) for each in found]

@@ -131,3 +131,21 @@ async def test_the_name_of_an_address_counts_if_it_leads_back(
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
 
     assert await SystemNetwork().canonical_name(Address("127.0.0.1", 9092)) == name
+
+
+@pytest.mark.parametrize(
+    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
+)
+async def test_an_address_is_resolved_without_asking_for_names(
+    host: str, family: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = NamedLoop(asyncio.get_running_loop(), ["10.0.0.1"])
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
+
+    assert await SystemNetwork().resolve(host, 9092) == [Address(host, 9092, family)]
+    assert await SystemNetwork().resolve("name", 9092) == [Address("10.0.0.1", 9092)]
+
+
+async def test_an_empty_name_is_not_this_machine() -> None:
+    with pytest.raises(socket.gaierror):
+        await SystemNetwork().resolve("", 9092)
