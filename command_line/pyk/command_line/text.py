@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 
 def to_line(form: Any) -> str:
     """Return JSON on one line; all characters that are not ASCII are escaped."""
+    import json  # tables need none
+
     return json.dumps(form, separators=(",", ":"))
 
 

@@ -1,10 +1,13 @@
-"""Read the file of profiles, and what its references lead to."""
+"""Read the file of profiles, and what its references lead to.
+
+Every command that connects imports this, so it does without :mod:`pathlib`, which takes as long as
+a request.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 from pyk.command_line.frame.client_options import References
 from pyk.command_line.frame.exit_codes import ExitCode
@@ -14,33 +17,33 @@ from pyk.command_line.frame.profiles import Profiles, parse_profiles
 COMMAND_SECONDS = 60
 
 
-def profile_path() -> Path:
+def profile_path() -> str:
     """Return the path of the file: ``PYK_CONFIG``, or ``pyk/config.toml`` of the user's folder."""
     if given := os.environ.get("PYK_CONFIG"):
-        return Path(given)
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "pyk" / "config.toml"
+        return given
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(home, "pyk", "config.toml")
 
 
 def read_profiles() -> Profiles:
     """Return the profiles of the user; none if there is no file."""
     path = profile_path()
     try:
-        text = path.read_text("utf-8")
+        text = _text_of(path)
     except FileNotFoundError:
-        return Profiles(str(path))
+        return Profiles(path)
     except OSError as error:
         problem = f"the file of profiles cannot be read: {path}: {error.strerror or error}"
         raise CommandError(problem, ExitCode.USAGE) from None
     except UnicodeDecodeError:
         text = "\0"  # the parser says that this is not TOML
-    return parse_profiles(text, str(path))
+    return parse_profiles(text, path)
 
 
 def others_may_read(path: str) -> bool:
     """Return whether users other than the owner of a file may read it."""
     try:
-        return bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+        return bool(os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH))
     except OSError:
         return False
 
@@ -51,7 +54,12 @@ def references() -> References:
 
 
 def _read_file(path: str) -> str:
-    return Path(path).expanduser().read_text("utf-8")
+    return _text_of(os.path.expanduser(path))
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _run_command(command: str) -> str:
