@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 SCHEMES = ("socks5", "socks5h", "http")
 EXAMPLE = "'socks5h://user:password@host:1080' or 'http://host:3128'"
 LONGEST_NAME = 255
-URL = re.compile(
+# Compiled on first use: few clients have a proxy, and all import this.
+URL = (
     r"(?P<scheme>[a-z0-9+.-]+)://(?:(?P<login>[^/?#]*)@)?"
-    r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:/?#@\[\]]+)(?::(?P<port>[0-9]+))?/?",
-    re.I | re.S,
+    r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:/?#@\[\]]+)(?::(?P<port>[0-9]+))?/?"
 )
-ESCAPED = re.compile(rb"%([0-9a-fA-F]{2})")
+ESCAPED = rb"%([0-9a-fA-F]{2})"
 
 
 @slotted.frozen
@@ -55,7 +55,7 @@ def parse_proxy(text: str) -> Proxy:
     Raises ``ValueError`` with the rest of a sentence that begins with the option's name, and that
     shows nothing of the URL, which may have a password.
     """
-    match = URL.fullmatch(text.strip())
+    match = re.fullmatch(URL, text.strip(), re.I | re.S)
     if match is None:
         raise ValueError(f"must be a URL such as {EXAMPLE}")
     scheme = match["scheme"].lower()
@@ -81,7 +81,7 @@ def _login(text: str | None) -> tuple[str | None, Secret | None]:
 
 
 def _decoded(text: str) -> str:
-    data = ESCAPED.sub(lambda match: bytes([int(match[1], 16)]), text.encode())
+    data = re.sub(ESCAPED, lambda match: bytes([int(match[1], 16)]), text.encode())
     try:
         return data.decode()
     except UnicodeDecodeError:
