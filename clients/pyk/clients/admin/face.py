@@ -7,15 +7,16 @@ import random as randomness
 from collections.abc import Mapping, Sequence
 from typing import Self, Unpack
 
+from pyk.clients import config as option_types
 from pyk.clients.admin.core import AdminCore
-from pyk.clients.config import AdminConfig, AdminOptions
+from pyk.clients.config import AdminConfig
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
 
-@with_options_of(AdminConfig, AdminOptions)
+@with_options_of(AdminConfig, "AdminOptions")
 class AdminFace:
     """The constructors that both admin clients share."""
 
@@ -28,7 +29,7 @@ class AdminFace:
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
-        **options: Unpack[AdminOptions],
+        **options: Unpack[option_types.AdminOptions],
     ) -> None:
         """Check the options; nothing is connected yet.
 
@@ -43,7 +44,7 @@ class AdminFace:
         cls,
         source: str | os.PathLike[str] | Mapping[str, object],
         /,
-        **overrides: Unpack[AdminOptions],
+        **overrides: Unpack[option_types.AdminOptions],
     ) -> Self:
         """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
         admin = cls.__new__(cls)

@@ -1,16 +1,19 @@
 """Give a constructor the signature and docstring of its table of options.
 
 ``**options`` is typed for editors by the classes of :mod:`pyk.clients.config.keyword_arguments`;
-``inspect.signature`` and ``help`` would show no more than ``**options``.
+``inspect.signature`` and ``help`` would show no more than ``**options``. The types, which take long
+to evaluate, are looked up when somebody asks for a signature, not when a client is imported.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
+from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
+from pyk.clients import config as option_types
 from pyk.clients.config.client_config import ClientConfig
 from pyk.clients.errors import ConfigurationError
 
@@ -19,10 +22,10 @@ C = TypeVar("C", bound=type[Any])
 REQUIRED = "bootstrap_servers"
 
 
-def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], C]:
+def with_options_of(config: type[ClientConfig], keywords: str) -> Callable[[C], C]:
     """Return a decorator of a client class whose ``**options`` are those of ``config``.
 
-    ``keywords`` has the types that may be given.
+    ``keywords`` is the name of the class with the types that may be given.
     """
 
     def decorate(client: C) -> C:
@@ -33,12 +36,37 @@ def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], 
         setattr(client, "from_properties", classmethod(from_properties))  # noqa: B010 - as above
         function: Any
         for function in (constructor, from_properties):
-            signature = inspect.signature(function)
-            function.__signature__ = _spread(signature, _parameters(table, keywords))
+            function.__signature__ = _LazySignature(function.__wrapped__, table, keywords)
         constructor.__doc__ = f"{inspect.getdoc(constructor)}\n\n{_explain(table)}"
         return client
 
     return decorate
+
+
+class _LazySignature(inspect.Signature):
+    """The signature of a function with the options instead of ``**keywords``, made when read."""
+
+    def __init__(self, function: Callable[..., Any], config: Any, keywords: str) -> None:
+        self._of = (function, config, keywords)
+
+    @cached_property
+    def _made(self) -> inspect.Signature:
+        function, config, keywords = self._of
+        return _spread(inspect.signature(function), _parameters(config, keywords))
+
+    @property
+    def parameters(self) -> MappingProxyType[str, inspect.Parameter]:
+        return self._made.parameters
+
+    @property
+    def return_annotation(self) -> Any:
+        return self._made.return_annotation
+
+    def replace(self, **changes: Any) -> inspect.Signature:  # type: ignore[override]
+        return self._made.replace(**changes)
+
+    def __reduce__(self) -> Any:
+        return self._made.__reduce__()
 
 
 def _with_clear_errors(constructor: Callable[..., None]) -> Callable[..., None]:
@@ -88,8 +116,8 @@ def _without_frames(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache  # a client and its asyncio twin have the same
-def _parameters(config: Any, keywords: Any) -> list[inspect.Parameter]:
-    types = get_type_hints(keywords)
+def _parameters(config: Any, keywords: str) -> list[inspect.Parameter]:
+    types = get_type_hints(getattr(option_types, keywords))
     return [
         inspect.Parameter(
             option.name,

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
-from pyk.clients.config import ShareConsumerConfig, ShareConsumerOptions
+from pyk.clients import config as option_types
+from pyk.clients.config import ShareConsumerConfig
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.buffer.read_buffer import EVENT
@@ -36,7 +37,7 @@ from pyk.runtime.network import Network
 Committed = dict[TopicPartition, tuple[range, ...]]
 
 
-@with_options_of(ShareConsumerConfig, ShareConsumerOptions)
+@with_options_of(ShareConsumerConfig, "ShareConsumerOptions")
 class ShareConsumerFace(ReadingFace[K, V]):
     """A share consumer, except for how it waits: in a thread, or in a task."""
 
@@ -54,7 +55,7 @@ class ShareConsumerFace(ReadingFace[K, V]):
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
-        **options: Unpack[ShareConsumerOptions],
+        **options: Unpack[option_types.ShareConsumerOptions],
     ) -> None:
         """Check the options; nothing is connected yet.
 
@@ -72,7 +73,7 @@ class ShareConsumerFace(ReadingFace[K, V]):
         /,
         *,
         topics: Iterable[str] | None = None,
-        **overrides: Unpack[ShareConsumerOptions],
+        **overrides: Unpack[option_types.ShareConsumerOptions],
     ) -> Self:
         """Return a share consumer configured by Kafka's dotted names, from a file or a mapping."""
         consumer = cls.__new__(cls)

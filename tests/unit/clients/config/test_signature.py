@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import pydoc
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,15 @@ def test_the_topics_of_a_consumer_are_explained_too() -> None:
 
     assert "topics" in inspect.signature(Consumer).parameters
     assert "default 'latest'" in text
+
+
+def test_the_signature_can_be_changed_and_copied() -> None:
+    signature = inspect.signature(Producer.__init__)
+
+    shorter = signature.replace(parameters=list(signature.parameters.values())[:1])
+
+    assert list(shorter.parameters) == ["self"]
+    assert copy.deepcopy(signature) == pickle.loads(pickle.dumps(signature)) == signature
 
 
 def test_a_subclass_keeps_its_own_constructor() -> None:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
+from pyk.clients import config as option_types
 from pyk.clients.arguments import check_commit_callback
-from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.config import ConsumerConfig
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
@@ -50,7 +51,7 @@ class HandlersOfProcess(Protocol):
         ...
 
 
-@with_options_of(ConsumerConfig, ConsumerOptions)
+@with_options_of(ConsumerConfig, "ConsumerOptions")
 class ConsumerFace(ReadingFace[K, V]):
     """A consumer, except for how it waits: in a thread, or in a task."""
 
@@ -69,7 +70,7 @@ class ConsumerFace(ReadingFace[K, V]):
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
-        **options: Unpack[ConsumerOptions],
+        **options: Unpack[option_types.ConsumerOptions],
     ) -> None:
         """Check the options; nothing is connected yet.
 
@@ -87,7 +88,7 @@ class ConsumerFace(ReadingFace[K, V]):
         /,
         *,
         topics: Iterable[str] | None = None,
-        **overrides: Unpack[ConsumerOptions],
+        **overrides: Unpack[option_types.ConsumerOptions],
     ) -> Self:
         """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
         consumer = cls.__new__(cls)

@@ -7,7 +7,8 @@ import random as randomness
 from collections.abc import Mapping, Sequence
 from typing import Generic, Self, Unpack
 
-from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients import config as option_types
+from pyk.clients.config import ProducerConfig
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.environment import ClientEnvironment
@@ -18,7 +19,7 @@ from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
 
-@with_options_of(ProducerConfig, ProducerOptions)
+@with_options_of(ProducerConfig, "ProducerOptions")
 class ProducerFace(Generic[K, V]):
     """The methods of both producers that never wait: constructors and inspection."""
 
@@ -31,7 +32,7 @@ class ProducerFace(Generic[K, V]):
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
-        **options: Unpack[ProducerOptions],
+        **options: Unpack[option_types.ProducerOptions],
     ) -> None:
         """Check the options; nothing is connected yet.
 
@@ -46,7 +47,7 @@ class ProducerFace(Generic[K, V]):
         cls,
         source: str | os.PathLike[str] | Mapping[str, object],
         /,
-        **overrides: Unpack[ProducerOptions],
+        **overrides: Unpack[option_types.ProducerOptions],
     ) -> Self:
         """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
         producer = cls.__new__(cls)
