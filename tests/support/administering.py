@@ -21,6 +21,7 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.environments import client_options
 from support.scripted_broker import ScriptedCluster
 
@@ -40,6 +41,13 @@ async def administered(nodes: int = 1, **options: Any) -> AsyncIterator[Any]:
             yield cluster, admin
         await asyncio.sleep(0.01)
         assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def let_control(node_id: int, cluster: ScriptedCluster, admin: AsyncAdmin) -> None:
+    """Make a node the controller, and wait until the client knows."""
+    cluster.controller_id = node_id
+    admin._core.client.metadata_keeper.request_update()
+    await admin._core.client.metadata_keeper.updated(1, current_clock().now() + 1)
 
 
 def listed(topic: str, partition: int, offset: int, code: int = 0) -> ListOffsetsTopicResponse:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pyk.clients import AsyncAdmin, NewTopic
+from pyk.clients import NewTopic
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,
@@ -35,8 +35,8 @@ from pyk.protocol.messages.delete_topics import (
 )
 from pyk.protocol.versions import VersionRange
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.administering import administered
-from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
+from support.administering import administered, let_control
+from support.scripted_broker import CLOSE, SILENCE
 
 
 def created(*errors: tuple[str, int]) -> CreateTopicsResponse:
@@ -52,13 +52,6 @@ def deleted(*errors: tuple[str, int]) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(
         responses=[DeletableTopicResult(name=name, error_code=code) for name, code in errors]
     )
-
-
-async def let_control(node_id: int, cluster: ScriptedCluster, admin: AsyncAdmin) -> None:
-    """Make a node the controller, and wait until the client knows."""
-    cluster.controller_id = node_id
-    admin._core.client.metadata_keeper.request_update()
-    await admin._core.client.metadata_keeper.updated(1, current_clock().now() + 1)
 
 
 @virtual_time
