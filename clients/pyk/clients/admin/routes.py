@@ -94,9 +94,6 @@ class ToController(ToAnyNode):
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         controller_id = self._client.metadata.controller_id
         if controller_id is None:
-            await _newer_metadata(self._client, deadline)
-            controller_id = self._client.metadata.controller_id
-        if controller_id is None:
             raise LeaderNotAvailableError("the cluster has no controller right now")
         return Placement({controller_id: list(items)})
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from pyk.clients import ConfigResource, NewTopic, UserScramCredentialDeletion
+from pyk.clients import ConfigResource, NewTopic, OffsetSpec, UserScramCredentialDeletion
 from pyk.clients.errors import (
     KafkaTimeoutError,
     TopicAuthorizationFailedError,
@@ -80,6 +80,7 @@ async def test_a_broker_has_a_millisecond_at_least() -> None:
 
 # -- versions --------------------------------------------------------------------------------------
 
+BILLS = ConfigResource.topic("bills")
 OPERATIONS = {"authorized_operations": True}
 TOO_OLD: list[tuple[ApiKey, int, Callable[[Any], Awaitable[Any]]]] = [
     (ApiKey.METADATA, 7, lambda a: a.describe_topics([UUID(int=1)])),
@@ -90,8 +91,11 @@ TOO_OLD: list[tuple[ApiKey, int, Callable[[Any], Awaitable[Any]]]] = [
     (ApiKey.DESCRIBE_GROUPS, 2, lambda a: a.describe_consumer_groups(["g"], **OPERATIONS)),
     (ApiKey.LEAVE_GROUP, 2, lambda a: a.remove_members_from_consumer_group("g", ["i"])),
     (ApiKey.CREATE_DELEGATION_TOKEN, 2, lambda a: a.create_delegation_token(owner="User:bob")),
+    (ApiKey.LIST_TRANSACTIONS, 0, lambda a: a.list_transactions(duration_ms=5)),
+    (ApiKey.OFFSET_FETCH, 0, lambda a: a.list_consumer_group_offsets("g")),
+    (ApiKey.OFFSET_COMMIT, 1, lambda a: a.alter_consumer_group_offsets("g", {ORDERS: 1})),
+    (ApiKey.LIST_OFFSETS, 6, lambda a: a.list_offsets({ORDERS: OffsetSpec.MAX_TIMESTAMP})),
 ]
-BILLS = ConfigResource.topic("bills")
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,8 @@ async def test_a_broker_that_cannot_do_what_was_asked_is_not_asked(
     api_key: ApiKey, highest: int, call: Any
 ) -> None:
     async with administered() as (cluster, admin):
+        cluster.add_topic("orders", [1])
         cluster.versions[api_key] = VersionRange(0, highest)
-        if api_key is ApiKey.METADATA:
-            cluster.versions[ApiKey.DESCRIBE_TOPIC_PARTITIONS] = VersionRange(0, -1)
 
         with pytest.raises(UnsupportedVersionError):
             await call(admin)

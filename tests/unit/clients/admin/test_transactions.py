@@ -168,6 +168,18 @@ class TestListTransactions:
                 await admin.list_transactions(transactional_id_pattern="a.*")
 
     @virtual_time
+    async def test_without_filters_brokers_of_all_versions_list_all_transactions(self) -> None:
+        async with administered() as (cluster, admin):
+            cluster.versions[ApiKey.LIST_TRANSACTIONS] = VersionRange(0, 0)
+            cluster.on(listings.ListTransactionsRequest, listings.ListTransactionsResponse())
+
+            assert await admin.list_transactions() == []
+
+            asked = cluster.requests(listings.ListTransactionsRequest)[0].message
+            assert (asked.state_filters, asked.producer_id_filters) == ([], [])
+            assert asked.duration_filter == -1
+
+    @virtual_time
     async def test_an_unknown_state_raises(self) -> None:
         async with administered() as (_, admin):
             with pytest.raises(ValueError, match="no transaction state 'Open'; there are Empty"):
