@@ -87,9 +87,8 @@ class ShareFetcher:
         """Release what will not be handed out, so that other members get it."""
         ticket = CommitTicket(self.on_outcome, is_silent=True)
         for acquired in unwanted:
-            left = acquired.give_up()
             acknowledgements = Acknowledgements()
-            for first, last in sorted(left):
+            for first, last in acquired.give_up():
                 acknowledgements.add(first, last, int(AcknowledgeType.RELEASE))
             if acknowledgements:
                 self._to_leader(ticket.add(acquired, acknowledgements, self._deadline()))
