@@ -227,11 +227,11 @@ class ShareFetcher:
 
     def _has_turn(self, leader: ShareLeader) -> bool:
         """Return whether a leader is the next one where only one at a time is asked."""
-        now, leaders = self._now(), self.leaders.values()
-        others = [one for one in leaders if one is not leader and one.holds_turn(now)]
-        if any(one.is_fetching for one in others):
+        now = self._now()
+        in_turn = [one for one in self.leaders.values() if one.holds_turn(now)]
+        if any(one.is_fetching for one in in_turn):
             return False
-        return all(one.fetched_at >= leader.fetched_at for one in others)
+        return all(one.fetched_at >= leader.fetched_at for one in in_turn)
 
     def lost(self, leader: ShareLeader, error: KafkaError) -> None:
         """Drop what is buffered of a leader whose session is lost: its locks may be over.
