@@ -72,6 +72,37 @@ def test_control_batches_and_ranges_without_a_record_are_gaps() -> None:
     assert acquired.take_gaps() == []
 
 
+def test_records_after_a_control_batch_of_the_same_range_are_handed_out() -> None:
+    data = sealed(b"a") + control_batch(1, base_offset=1) + sealed(b"b", b"c", base_offset=2)
+
+    acquired = acquired_records(data, [(0, 3, 1)])
+
+    assert told(parts_of(acquired)) == [([0], 0, 0), ([2, 3], 1, 3)]
+    assert (acquired.take_gaps(), acquired.take_unread()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("last_range", "gaps", "unread"),
+    [
+        ((5, 8), [(5, 8)], []),
+        ((5, 9), [(5, 9)], []),
+        ((5, 10), [(5, 9)], [(10, 10)]),
+        ((5, 12), [(5, 9)], [(10, 12)]),
+        ((9, 12), [(9, 9)], [(10, 12)]),
+        ((10, 12), [], [(10, 12)]),
+        ((11, 12), [], [(11, 12)]),
+    ],
+)
+def test_the_end_of_the_last_batch_divides_gaps_from_what_was_not_read(
+    last_range: tuple[int, int], gaps: list[tuple[int, int]], unread: list[tuple[int, int]]
+) -> None:
+    sparse = raw_batch(record(0), 1, last_offset_delta=9)
+    acquired = acquired_records(sparse, [(0, 0, 1), (*last_range, 1)])
+
+    assert told(parts_of(acquired)) == [([0], 0, 0)]
+    assert (acquired.take_gaps(), acquired.take_unread()) == (gaps, unread)
+
+
 def test_offsets_after_the_last_batch_are_not_taken_for_gaps() -> None:
     acquired = acquired_records(sealed(b"a", b"b"), [(0, 9, 1)])
 
@@ -119,6 +150,16 @@ def test_renewed_records_are_handed_out_again_each_once() -> None:
     acquired.renewed.append((3, 3, 60.0))
     assert told(parts_of(acquired)) == [([3], 3, 3)]
     assert (acquired.has_record(3), acquired.has_record(10)) == (True, False)
+
+
+def test_what_was_renewed_meanwhile_is_more_to_hand_out() -> None:
+    acquired = acquired_records(TEN, [(0, 9, 1)])
+    parts_of(acquired)
+    assert not acquired.has_more
+
+    acquired.renewed.append((2, 5, 60.0))
+
+    assert acquired.has_more
 
 
 def test_renewed_records_that_are_not_handed_out_again_are_given_up() -> None:
