@@ -105,6 +105,16 @@ def test_only_news_are_told_after_the_first_request() -> None:
     assert healed.must_have(healed.partitions[0], has_records=False, has_error=False)
 
 
+def test_the_first_request_acknowledges_nothing() -> None:
+    sessions = ShareSessions(10)
+
+    with pytest.raises(ApiError) as refused:
+        sessions.begin(A, 0, named=[P0], forgotten=[], acknowledges=True)
+
+    assert refused.value.code is ErrorCode.INVALID_REQUEST
+    assert len(sessions) == 0
+
+
 def test_epochs_begin_again_after_the_highest() -> None:
     sessions = ShareSessions(10)
     what = begin(sessions, 0, P0)
@@ -144,6 +154,7 @@ def test_the_sessions_of_a_connection_are_known() -> None:
     begin(sessions, 0, P0, name=B, connection_id=2)
 
     assert sessions.of_connection(2) == [B]
+    begin(sessions, 0, P0, name=SessionName("others too", "c"))
     assert sessions.has_group("workers")
     assert not sessions.has_group("others")
 
