@@ -163,17 +163,31 @@ def test_a_record_is_found_by_its_partition_and_offset() -> None:
     held = held_of(reader)
 
     acquired = held.find(ORDERS_0, 23)
+    for partition in (TopicPartition("orders", 1), TopicPartition("bills", 0)):
+        with pytest.raises(StateError, match="waits to be acknowledged"):
+            held.find(partition, 23)
     held.acknowledge(acquired, 23, REJECT)
     for offset in (*range(10), 20, 21, 22, *range(24, 30)):
         held.acknowledge(held.find(ORDERS_0, offset), offset, ACCEPT)
     reader.come_back()
 
     assert outcomes(buffer) == [(0, 9, 1), (20, 22, 1), (23, 23, 3), (24, 29, 1)]
-    for partition in (TopicPartition("orders", 1), TopicPartition("bills", 0)):
-        with pytest.raises(StateError, match="waits to be acknowledged"):
-            held.find(partition, 23)
     with pytest.raises(StateError, match="offset 23 cannot be acknowledged: that was done already"):
         held.acknowledge(acquired, 23, ACCEPT)
+
+
+def test_a_record_whose_acknowledgement_was_sent_is_not_found_beside_others() -> None:
+    reader, _ = reader_of(ten())
+    polled(reader)
+    reader.hold_handed()
+    held = held_of(reader)
+    held.acknowledge(held.find(ORDERS_0, 3), 3, ACCEPT)
+
+    held.send_decided()
+
+    held.find(ORDERS_0, 4)
+    with pytest.raises(StateError, match="no record of orders-0 at offset 3 waits"):
+        held.find(ORDERS_0, 3)
 
 
 def test_an_offset_that_a_batch_has_lost_by_compaction_is_no_record() -> None:
