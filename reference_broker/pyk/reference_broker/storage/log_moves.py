@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from uuid import UUID
 
-from pyk.protocol.records import read_batches
+from pyk.protocol.records import RecordBatchError, read_batches
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.storage.errors import LogError, helpful_traceback
@@ -149,7 +149,7 @@ class LogMoves:
         """Carry out a step; after a failure the copy is made again, later."""
         try:
             step(move)
-        except (LogError, OSError) as error:
+        except (LogError, RecordBatchError, OSError) as error:
             self._fail(move, error)
 
     def _step(self, move: Move) -> None:

@@ -42,6 +42,24 @@ def test_a_chunk_that_cannot_be_read_is_read_again_later(filesystem, caplog, err
     assert caplog.text.count("Could not move") == 1
 
 
+@pytest.mark.parametrize("damaged_batch", [0, 1])
+def test_a_log_with_a_damaged_batch_stays_and_is_tried_again(filesystem, caplog, damaged_batch):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    append(log, b"0")
+    size = log.segments.size
+    append(log, b"1")
+    filesystem.open(f"/a/orders-0/{0:020d}.log").write_at(damaged_batch * size + 65, [b"\x7f"])
+    broker.move(B)
+
+    for _ in range(4):
+        broker.step()
+
+    assert broker.home == A
+    assert caplog.text.count("Could not move") == 1
+    assert broker.due is not None
+
+
 def test_a_move_waits_until_the_log_of_the_one_before_is_deleted(filesystem):
     faulty = FaultyFileSystem(filesystem)
     broker = MovingBroker(faulty)
