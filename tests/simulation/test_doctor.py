@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from pyk.clients import AsyncConsumer
+from pyk.clients import AsyncConsumer, TopicPartition
 from pyk.command_line.checks.finding import Finding, Status
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.work.diagnosis import Diagnosis
@@ -122,3 +122,19 @@ def test_a_rebalance_that_ends_is_waited_for() -> None:
 
     assert code == ExitCode.DONE
     assert found == []
+
+
+def test_a_group_whose_lag_cannot_be_read_is_still_one_of_consumers() -> None:
+    async def main() -> tuple[ExitCode, list[Finding]]:
+        async with orders() as cluster, member(cluster) as consumer:
+            await consumer.poll(1)
+            await consumer.commit({TopicPartition("orders", 0): 0})
+            cluster.faults.on("ListOffsets").error("NOT_LEADER_OR_FOLLOWER")
+            found = await doctor(cluster.bootstrap, group="billing")
+            cluster.faults.clear()
+            return found
+
+    code, (finding,) = World().run(main())
+
+    assert (code, finding.check) == (ExitCode.FAILED, "group")
+    assert "NOT_LEADER_OR_FOLLOWER" in finding.seen

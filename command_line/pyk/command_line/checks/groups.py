@@ -14,6 +14,7 @@ from pyk.clients import (
     PartitionLag,
     ShareGroupDescription,
     SharePartitionOffset,
+    TopicAuthorizationFailedError,
     TopicPartition,
 )
 from pyk.clients.errors.needed_acls import needed_acl
@@ -31,6 +32,8 @@ MOVING = {"Assigning", "Reconciling"}
 """States of the newer protocol in which partitions move from member to member."""
 CONSUMERS = {"", "consumer", "share"}
 """Protocol types of groups that consumers can join; empty for a group that only has offsets."""
+OF_CONSUMERS = {"", "consumer", "classic"}
+"""What a list may call a group that can be described as one of consumers."""
 
 
 def is_rebalancing(described: Described) -> bool:
@@ -69,9 +72,8 @@ def group_findings(
 
 def listed_finding(group_id: str, error: KafkaError, listed: GroupListing | None) -> Finding:
     """Return the finding of a group that cannot be described as one of consumers."""
-    if listed is None:
-        return _unusable(group_id, error)
-    return foreign_finding(group_id, listed.protocol_type or listed.group_type)
+    kind = "" if listed is None else listed.protocol_type or listed.group_type
+    return _unusable(group_id, error) if kind in OF_CONSUMERS else foreign_finding(group_id, kind)
 
 
 def foreign_finding(group_id: str, kind: str) -> Finding:
@@ -157,6 +159,10 @@ def _unusable(group_id: str, error: KafkaError) -> Finding:
         advice = needed_acl(ApiKey.JOIN_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         meaning = "the client cannot be a member of the group"
         return failed("authorization", group_id, str(error), meaning, advice)
+    if isinstance(error, TopicAuthorizationFailedError):
+        advice = needed_acl(ApiKey.LIST_OFFSETS, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        meaning = "how far it is behind cannot be seen"
+        return warning("authorization", group_id, str(error), meaning, advice)
     return failed(
         "group",
         group_id,

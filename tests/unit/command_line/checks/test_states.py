@@ -13,6 +13,7 @@ from pyk.clients import (
     KafkaError,
     MemberDescription,
     PartitionLag,
+    TopicAuthorizationFailedError,
     TopicPartition,
     UnknownServerError,
 )
@@ -242,3 +243,24 @@ def test_a_group_that_only_the_list_knows_is_told_by_its_type() -> None:
 
     assert listed_finding("billing", error, listed).seen == "its type is streams"
     assert listed_finding("billing", error, None).seen == "it does not exist"
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "group_type"),
+    [("consumer", "classic"), ("consumer", "consumer"), ("", "classic"), ("", "")],
+)
+def test_a_group_of_consumers_whose_lag_cannot_be_read_is_not_of_another_type(
+    protocol_type: str, group_type: str
+) -> None:
+    listed = GroupListing("billing", protocol_type, "Stable", group_type, 0)
+
+    finding = listed_finding("billing", UnknownServerError("no leader"), listed)
+
+    assert (finding.status, finding.seen) == (Status.FAILED, "no leader")
+
+
+def test_a_topic_that_the_client_may_not_see_hides_the_lag_of_a_group() -> None:
+    finding = listed_finding("billing", TopicAuthorizationFailedError("not allowed"), None)
+
+    assert (finding.status, finding.seen) == (Status.WARNING, "not allowed")
+    assert finding.advice == needed_acl(ApiKey.LIST_OFFSETS, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
