@@ -74,5 +74,4 @@ class FutureLogs:
 
     def take(self, partition: TopicPartition) -> Log | None:
         """Forget a copy and return it: it is about to get another name."""
-        self.unfinished.discard(partition)
         return self._logs.pop(partition, None)

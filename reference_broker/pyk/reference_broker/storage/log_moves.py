@@ -102,7 +102,6 @@ class LogMoves:
         """Begin to move a log; one that moves to another directory already changes its way."""
         partition = source.topic_partition
         self.end(partition)
-        target.futures.unfinished.discard(partition)
         self._moves[partition] = Move(partition, topic_id, source, target)
         source.is_moving = True
         log.info("Moving %s to %s", source, target.path)

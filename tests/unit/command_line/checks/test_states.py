@@ -121,6 +121,43 @@ def test_partitions_need_leaders_and_replicas_in_sync(
     assert shape(list(topic_findings(topic, minimum, {}))) == expected
 
 
+def test_one_partition_with_fewer_replicas_than_demanded_is_enough_to_fail() -> None:
+    topic = TopicState("orders", 0, (partition(), partition(replicas=1, in_sync=1)))
+
+    finding = next(one for one in topic_findings(topic, 2, {}) if one.check == "replicas")
+
+    assert finding.seen == "min.insync.replicas is 2, and there are fewer replicas"
+
+
+def test_as_many_replicas_as_demanded_are_enough() -> None:
+    topic = TopicState("orders", 0, (partition(replicas=2, in_sync=2),))
+
+    finding = next(one for one in topic_findings(topic, 2, {}) if one.check == "replicas")
+
+    assert finding.status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"), [(10, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"), (11, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 …")]
+)
+def test_ten_partitions_without_a_leader_are_named(lost: int, told: str) -> None:
+    partitions = tuple(PartitionState(number, -1, (0,), ()) for number in range(lost))
+
+    finding = next(iter(topic_findings(TopicState("orders", 0, partitions), None, {})))
+
+    assert finding.seen.endswith(f"without a leader: {told}")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(ErrorCode.INVALID_TOPIC_EXCEPTION, "INVALID_TOPIC_EXCEPTION"), (9999, "error 9999")],
+)
+def test_an_error_of_a_topic_is_told_by_its_name_or_number(code: int, told: str) -> None:
+    (finding,) = topic_findings(TopicState("orders", code), None, {})
+
+    assert finding.seen == told
+
+
 def test_too_few_replicas_are_told_from_replicas_that_are_behind() -> None:
     topic = TopicState("orders", 0, (partition(replicas=1, in_sync=1),))
 

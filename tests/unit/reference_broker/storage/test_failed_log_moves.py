@@ -8,16 +8,19 @@ from random import Random
 
 import pytest
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import LogError, StorageError
+from pyk.reference_broker.storage.log_moves import RETRY_SECONDS
 from pyk.reference_broker.storage.maintenance import Task
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.disks import HeldDisk
-from support.log_managers import TWO, log_config
+from support.log_managers import ONE, TWO, log_config
 from support.logs import ORDERS, append, values
 from support.moving_logs import A, B, C, MovingBroker, filled, texts
 
 MOST_OPERATIONS = 120
+SECOND = TopicPartition("second", 0)
 
 
 @pytest.fixture
@@ -112,6 +115,38 @@ def test_a_full_disk_delays_a_move(filesystem, caplog):
 
     assert broker.home == B
     assert values(broker.log) == texts(10)
+
+
+def test_a_move_that_failed_waits_while_another_goes_on(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    full = faulty.full("/b/*")
+    broker.step()
+    full.heal()
+
+    broker.logs.moves.run()
+
+    assert broker.logs.moves.get(ORDERS).copy is None
+    assert broker.due == broker.clock.now() + RETRY_SECONDS
+
+
+def test_the_move_that_failed_first_is_tried_first(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    second = broker.create(SECOND)
+    broker.move(C)
+    faulty.full("/*.*-future*")
+    broker.step()
+    first_due = broker.due
+    broker.clock.advance(3)
+    broker.logs.moves.begin(second, ONE, broker.logs.homes.at(C))
+
+    broker.step()
+
+    assert broker.due == first_due
 
 
 @pytest.mark.parametrize("operation", range(MOST_OPERATIONS))

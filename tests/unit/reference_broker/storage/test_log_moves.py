@@ -115,6 +115,56 @@ def test_a_few_logs_move_at_once_and_the_others_after_them(filesystem):
     assert {broker.logs.homes.of(partition) for partition in partitions} == {target}
 
 
+def test_a_move_tells_how_far_the_copy_is_behind(filesystem):
+    broker = MovingBroker(filesystem)
+    filled(broker)
+    broker.log.advance_log_start_offset(4)
+    broker.move(B)
+    move = broker.logs.moves.get(ORDERS)
+
+    behind = []
+    while broker.logs.moves.get(ORDERS) is move:
+        behind.append(move.offset_lag)
+        broker.step()
+
+    assert behind[0] == 6
+    assert behind == sorted(behind, reverse=True)
+    assert behind[-1] == 0
+
+
+def test_one_chunk_of_a_log_is_read_at_a_time(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk)
+    filled(broker)
+    broker.move(B)
+    broker.step()
+    broker.step()
+    waiting = len(disk)
+
+    broker.logs.moves.run()
+
+    assert len(disk) == waiting
+
+
+def test_a_chunk_that_is_read_when_the_broker_has_ended_changes_nothing(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk)
+    filled(broker)
+    broker.move(B)
+    broker.step()
+    disk.do_all()
+    broker.step()
+    finish_read = disk.take()
+    disk.is_held = False
+    broker.logs.close()
+    left = filesystem.list_directory(B)
+
+    finish_read()
+
+    assert filesystem.list_directory(B) == left
+    assert [name for name in left if name.endswith("-future")]
+
+
 def test_a_move_that_is_given_up_makes_room_for_another(filesystem):
     disk = HeldDisk()
     broker = MovingBroker(filesystem, disk=disk)
