@@ -31,7 +31,7 @@ def add_voter(
     voter = _replica_key(request.voter_id, request.voter_directory_id)
     code = ErrorCode.REQUEST_TIMED_OUT
     message = f"New voter {voter} is not ready to receive requests"
-    names = [each.listener for each in quorum_endpoints(quorum, image)][:1]
+    names = [each.listener for each in quorum_endpoints(quorum, image)]
     if not _is_valid(request.voter_id, request.voter_directory_id):
         code, message = ErrorCode.INVALID_REQUEST, "Add voter request didn't include a valid voter"
     elif names and names[0] not in [each.name for each in request.listeners]:

@@ -265,6 +265,18 @@ def test_groups_are_judged_by_state_members_and_lag(
     assert shape(list(group_findings("billing", group, lags))) == expected
 
 
+def test_the_lag_of_a_group_is_that_of_all_partitions_with_a_committed_offset() -> None:
+    lags = {
+        TopicPartition("orders", 0): PartitionLag(2, 5),
+        TopicPartition("orders", 1): PartitionLag(None, 7),
+        TopicPartition("orders", 2): PartitionLag(3, 4),
+    }
+
+    found = group_findings("billing", described("Stable"), lags)
+
+    assert [one.seen for one in found if one.check == "lag"] == ["4 offsets"]
+
+
 def test_a_rebalance_tells_how_long_it_was_watched() -> None:
     rebalancing = described("PreparingRebalance", (), ())
 

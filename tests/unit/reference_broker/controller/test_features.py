@@ -221,7 +221,7 @@ def test_brokers_differ_in_min_insync_replicas_only_without_eligible_leader_repl
 
 def test_eligible_leader_replicas_need_a_level_of_metadata_that_knows_them() -> None:
     controllers = controllers_at(22)
-    update(controllers, to(0, SAFE_DOWNGRADE, ELR))
+    assert update(controllers, to(0, SAFE_DOWNGRADE, ELR)) is ErrorCode.NONE
 
     response = controllers.ask(UpdateFeaturesRequest(feature_updates=[to(1, UPGRADE, ELR)]))
 

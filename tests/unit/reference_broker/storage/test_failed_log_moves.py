@@ -117,6 +117,23 @@ def test_a_full_disk_delays_a_move(filesystem, caplog):
     assert values(broker.log) == texts(10)
 
 
+def test_a_copy_whose_generation_cannot_be_written_is_made_again_later(filesystem, caplog):
+    faulty = FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty)
+    filled(broker)
+    broker.move(B)
+    full = faulty.full("/b/*/move.metadata*")
+
+    for _ in range(5):
+        broker.step()
+    assert broker.home == A
+    assert caplog.text.count("Could not move") == 1
+    full.heal()
+    broker.finish()
+
+    assert broker.home == B
+
+
 def test_a_move_that_failed_waits_while_another_goes_on(filesystem):
     faulty = FaultyFileSystem(filesystem)
     broker = MovingBroker(faulty)

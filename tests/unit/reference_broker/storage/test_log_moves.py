@@ -146,6 +146,41 @@ def test_one_chunk_of_a_log_is_read_at_a_time(filesystem):
     assert len(disk) == waiting
 
 
+def test_the_next_move_begins_when_one_has_ended(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk)
+    partitions = [TopicPartition("many", number) for number in range(MOVES_AT_ONCE + 1)]
+    for partition in partitions:
+        broker.logs.homes.prefer(partition, broker.logs.homes.at(A))
+        append(broker.create(partition), b"0")
+        broker.logs.moves.begin(broker.logs.get(partition), ONE, broker.logs.homes.at(B))
+
+    while any(map(broker.logs.moves.get, partitions)):
+        disk.do_all()
+        broker.step()
+
+    assert {broker.logs.homes.of(partition).path for partition in partitions} == {B}
+
+
+def test_a_move_that_is_given_up_before_the_copy_has_the_name_leaves_the_log(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk)
+    filled(broker)
+    broker.move(B)
+    broker.step()
+    broker.step()
+    disk.do_all()
+    broker.step()
+    disk.do_one()  # the flush; the generation is to be written
+
+    broker.logs.moves.end(ORDERS)
+    disk.do_all()
+
+    assert broker.home == A
+    assert values(broker.log) == texts(10)
+    assert not filesystem.exists("/b/orders-0")
+
+
 def test_a_chunk_that_is_read_when_the_broker_has_ended_changes_nothing(filesystem):
     disk = HeldDisk()
     broker = MovingBroker(filesystem, disk=disk)
