@@ -21,6 +21,8 @@ class Pauses:
         self._core = core
         self._jobs = jobs
         self._lock = lock
+        self._paused: set[PartitionJobs] = set()
+        """What is paused here. Jobs in threads may want something else before that is followed."""
 
     def assigned(self, assignment: Assignment) -> AssignedPartition | None:
         """Return a partition if it is still assigned, without interruption."""
@@ -36,16 +38,20 @@ class Pauses:
             assigned = self.assigned(partition.assignment)
             if assigned is None:
                 continue
-            if partition.is_paused:
-                partition.is_paused_by_application |= assigned.buffer.is_paused
+            if not partition.is_paused:
+                self.end(partition)
+            elif partition not in self._paused:
+                self._paused.add(partition)
+                partition.is_paused_by_application = assigned.buffer.is_paused
                 self._core.position_calls.set_paused(partition.topic_partition, True)
-            else:
-                self._resume(partition)
 
     def end(self, partition: PartitionJobs) -> None:
         """Leave a partition as the application wants it."""
-        if partition.is_paused:
-            self._resume(partition)
+        if partition not in self._paused:
+            return
+        self._paused.discard(partition)
+        if not partition.is_paused_by_application:
+            self._core.position_calls.set_paused(partition.topic_partition, False)
 
     def forget_former(self) -> None:
         """End the pauses of jobs whose topic was created again: its new records are for others."""
@@ -57,17 +63,12 @@ class Pauses:
                 self.end(partition)
                 with self._lock:
                     self._jobs.forget([partition])
-
-    def _resume(self, partition: PartitionJobs) -> None:
-        if not partition.is_paused_by_application:
-            self._core.position_calls.set_paused(partition.topic_partition, False)
-        partition.is_paused_by_application = False  # until the jobs pause it again
+        self._paused = {one for one in self._paused if self._jobs.of(one.assignment) is one}
 
     def application_pauses(self, name: TopicPartition, is_paused: bool) -> bool:
         """Take note of a call of ``pause`` or ``resume``; return whether it waits for the jobs."""
-        with self._lock:
-            for partition in self._jobs:
-                if partition.topic_partition == name and partition.is_paused:
-                    partition.is_paused_by_application = is_paused
-                    return True
+        for partition in self._paused:
+            if partition.topic_partition == name and self.assigned(partition.assignment):
+                partition.is_paused_by_application = is_paused
+                return True
         return False
