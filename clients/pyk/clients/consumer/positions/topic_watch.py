@@ -64,11 +64,12 @@ class TopicWatch:
         """Check the subscribed topics in a response; ``pattern`` is the subscribed one, if any."""
         self._missing.observe(topics, image, now)
         found = {name: _error(image.topic(name)) for name in topics}
-        self.errors = {name: error for name, error in found.items() if error is not None}
         if pattern is not None and not topics:
-            self.errors[pattern] = UnknownTopicOrPartitionError(
+            found[pattern] = UnknownTopicOrPartitionError(
                 f"no topic matches the pattern {pattern!r}, as far as this client may see them"
             )
+        # Any thread may go through these errors at this moment, so they do not change any more.
+        self.errors = {name: error for name, error in found.items() if error is not None}
         self._unraised = [error for error in self.errors.values() if not error.retriable]
         missing = ((each, missing_partition(each, image)) for each in sorted(assigned))
         self._missing_partitions = {each: error for each, error in missing if error is not None}
