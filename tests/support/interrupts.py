@@ -21,8 +21,10 @@ MANY_POINTS = 1 if sender.__file__.endswith((".so", ".pyd")) else 100
 has only a few of those."""
 
 
-def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, object]:
-    """Call a function and send SIGINT at one of its points; in the main thread only.
+def interrupted_at(
+    point: int, function: Callable[[], object], number: int = signal.SIGINT
+) -> tuple[bool, object]:
+    """Call a function and send a signal at one of its points; in the main thread only.
 
     Returns whether it has so many points, and its result, None if it was interrupted.
     """
@@ -34,7 +36,7 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
             return
         points += 1
         if points == point:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     result = None
     with without_garbage_collection():
@@ -63,3 +65,18 @@ def interrupted_everywhere(
         if not was_interrupted:
             return point
         point += step
+
+
+def handled_everywhere(function: Callable[[], object], handle: Callable[[], object]) -> int:
+    """Let the handler of a signal call ``handle`` at each of a function's points, one per call.
+
+    Returns how many points there were.
+    """
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: handle())
+    try:
+        point = 1
+        while interrupted_at(point, function, signal.SIGUSR1)[0]:
+            point += 1
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    return point

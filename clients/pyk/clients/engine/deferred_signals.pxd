@@ -16,6 +16,7 @@ cdef class DeferredSignals:
 
     cpdef begin(self)
     cpdef ring(self, int wakeup_fd)
+    cpdef silence(self)
     cpdef end(self)
     cdef _handle(self, raised)
     cpdef _restore(self)

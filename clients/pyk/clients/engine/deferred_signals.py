@@ -85,6 +85,11 @@ class DeferredSignals:
             self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
             note_signals()
 
+    def silence(self) -> None:
+        """Let the interpreter write to the descriptor of before again, if to any."""
+        if self._old_wakeup_fd is not None:
+            self._restore_wakeup_fd(self._old_wakeup_fd)
+
     def end(self) -> None:
         """Put the handlers back and run those of the signals that came.
 
@@ -136,8 +141,7 @@ class DeferredSignals:
 
     def _restore(self) -> None:
         try:
-            if self._old_wakeup_fd is not None:
-                self._restore_wakeup_fd(self._old_wakeup_fd)
+            self.silence()
             while self._held:
                 number = self._numbers[self._held - 1]
                 if getsignal(number) is _note:  # otherwise another one was set meanwhile

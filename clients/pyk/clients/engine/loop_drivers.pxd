@@ -41,7 +41,7 @@ cdef class LoopDrivers:
     cdef _poke(self)
     @cython.locals(deadline=double)
     cpdef bint wait(self, Waiter waiter, timeout, begin, bint may_drive) except -1
-    @cython.locals(turns=Turns, signals=DeferredSignals)
+    @cython.locals(turns=Turns, signals=DeferredSignals, is_driver=bint)
     cdef bint _drive(self, Waiter waiter, double deadline, begin) except -1
     cdef _run_turns(self, Waiter waiter, double deadline, begin, DeferredSignals signals)
     @cython.locals(now=double, rings_at=double)

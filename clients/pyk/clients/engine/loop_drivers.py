@@ -112,6 +112,7 @@ class LoopDrivers:
         if _running_loop() is not None:
             return
         signals = DeferredSignals()
+        is_ready = False
         try:
             if is_main_thread():
                 signals.begin()
@@ -120,15 +121,17 @@ class LoopDrivers:
             try:
                 if self.handover.is_ending:
                     return
-                self._visit_context.run(visit)
-                turns.touched()
-                if self.oversleeps():
-                    self._rouse()
-                is_ready = turns.is_ready
+                try:
+                    self._visit_context.run(visit)
+                finally:  # what it has done before it failed must not be forgotten
+                    turns.touched()
+                    if self.oversleeps():
+                        self._rouse()
+                    is_ready = turns.is_ready
             finally:
                 turns.let_go()
-            if is_ready:
-                self.wake()
+                if is_ready:
+                    self.wake()
         finally:
             signals.end()
 
@@ -190,20 +193,21 @@ class LoopDrivers:
         turns = self._turns
         assert turns is not None
         signals = DeferredSignals()
+        is_driver = False
         try:
             if is_main_thread():
                 signals.begin()
             if not turns.hold(False):
                 return False
             try:
-                if not self.handover.caller_comes():
-                    return False
-                self._run_turns(waiter, deadline, begin, signals)
+                is_driver = self.handover.caller_comes()
+                if is_driver:
+                    self._run_turns(waiter, deadline, begin, signals)
             finally:
                 turns.let_go()
-            if turns.is_ready or len(self.waiting) > 1:
-                self.wake()
-            return True
+                if is_driver and (turns.is_ready or len(self.waiting) > 1):
+                    self.wake()
+            return is_driver
         finally:
             signals.end()
 
@@ -221,6 +225,7 @@ class LoopDrivers:
                 self._begin(begin)
             self._turn_context.run(self._turn_until_set, waiter, deadline, signals)
         finally:
+            signals.silence()  # once this has left, the loop may be closed
             self._driving = None
             # This thread may have consumed the byte that was to wake the background thread.
             must_tell = self.handover.caller_leaves(self._clock.now())

@@ -79,7 +79,8 @@ class LoopThread:
         self.at_end: Callable[[StateError | None], object] | None = None
         """Called in the loop when it ends, with the failure that ends it if there is one; must not
         wait."""
-        self._state = threading.Lock()
+        # The handler of a signal may call while its thread holds it.
+        self._state = threading.RLock()
         self._thread: threading.Thread | None = None
         self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
@@ -287,11 +288,11 @@ class LoopThread:
 
     def _fail(self, error: BaseException) -> None:
         """End the loop because it does not work any more."""
-        log.error("Ending a %s whose event loop fails again and again", self._name)
         with self._state:
-            self._failure = error
+            self._failure = self._failure or error
             self._is_closed = True
         self._drivers.end()
+        log.error("Ending a %s whose event loop fails again and again", self._name)
 
     def _start(self) -> SharedLoop:
         """Make the loop and its thread. With the lock of the state."""
@@ -299,6 +300,11 @@ class LoopThread:
         try:
             if is_main_thread():  # an interrupt would leave a thread that nobody knows
                 signals.begin()
+            # Until here, the handler of a signal may have used the client.
+            if self._is_closed:
+                raise self._closed("is closed")
+            if self.loop is not None:
+                return self.loop
             loop = new_loop(self._name)
             self._drivers.take(loop)
             self._thread = threading.Thread(
@@ -315,6 +321,9 @@ class LoopThread:
     def _run(self, loop: SharedLoop) -> None:
         try:
             self._drivers.drive_in_background()
+        except BaseException as error:  # not of a turn: these are logged
+            self._fail(error)
+            self._drivers.drive_in_background()  # until no caller does
         finally:
             self._end(loop)
 

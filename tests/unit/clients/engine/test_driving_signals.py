@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from pyk.clients.engine import turns
+from pyk.clients.engine.deferred_signals import is_main_thread
 from pyk.clients.engine.loop_drivers import LONGEST_DEAF_SECONDS
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Waiter
@@ -129,6 +131,23 @@ def test_a_handler_that_raises_nothing_does_not_end_the_wait(thread: LoopThread)
         signal.signal(signal.SIGTERM, before)
 
     assert handled.is_set()
+
+
+def test_no_signal_is_written_to_the_descriptor_of_a_loop_that_may_be_closed(
+    thread: LoopThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_to: list[int] = []
+    set_running_loop = turns._set_running_loop
+
+    def note_descriptor(loop: object) -> None:
+        if loop is None and is_main_thread():  # the loop is about to be released
+            written_to.append(signal.set_wakeup_fd(-1))
+        set_running_loop(loop)
+
+    monkeypatch.setattr(turns, "_set_running_loop", note_descriptor)
+    thread.call(after(3 * LONGEST_DEAF_SECONDS))
+
+    assert set(written_to) == {-1}
 
 
 def test_a_program_that_handles_no_signals_keeps_no_wakeup_descriptor(thread: LoopThread) -> None:

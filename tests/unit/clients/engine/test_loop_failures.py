@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
+import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,9 +16,9 @@ from pyk.clients.engine.handover import Driver
 from pyk.clients.engine.loop_drivers import MOST_FAILED_TURNS
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaTimeoutError, StateError
+from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 from support.failing_turns import fail_turns
-from support.interrupts import interrupted_everywhere
+from support.interrupts import handled_everywhere, interrupted_everywhere
 from support.real_time import IN_TIME, eventually
 
 
@@ -83,6 +86,76 @@ def test_a_loop_whose_turns_all_fail_ends_and_every_call_raises_why() -> None:
     thread.visit(ended.clear)
     assert ended.is_set()
     thread.close()
+
+
+class BrokenLog(logging.Handler):
+    """A handler of logs that fails."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise OSError("no space left")
+
+
+def test_a_background_thread_that_fails_outside_of_a_turn_leaves_every_call_its_reason(
+    thread: LoopThread,
+) -> None:
+    thread.call(after(0))
+    logger, handler = logging.getLogger("pyk.clients.engine.loop_drivers"), BrokenLog()
+    logger.addHandler(handler)
+    try:
+        fail_turns(thread, 1)
+        assert thread.loop is not None
+        thread.loop.poke()
+        background = thread._thread
+        assert background is not None
+        eventually(lambda: not background.is_alive())
+    finally:
+        logger.removeHandler(handler)
+
+    with pytest.raises(StateError, match="no space left"):
+        thread.call(after(0))
+
+
+def let_background_drive(thread: LoopThread) -> None:
+    rung = threading.Event()
+    thread.call(after(0))
+    thread.post(rung.set)
+    assert rung.wait(IN_TIME)
+
+
+def runs_out_of_memory(function: Callable[[], object]) -> bool:
+    try:
+        function()
+    except MemoryError:
+        return True
+    return False
+
+
+def test_what_a_visit_has_done_before_it_failed_is_not_forgotten(thread: LoopThread) -> None:
+    let_background_drive(thread)
+    rung = threading.Event()
+
+    def visit() -> None:
+        assert thread.loop is not None
+        thread.loop.call_soon(rung.set)
+        raise MemoryError
+
+    eventually(lambda: runs_out_of_memory(lambda: thread.visit(visit)))
+
+    assert rung.wait(IN_TIME)
+
+
+def test_what_a_wait_has_begun_before_it_failed_is_not_forgotten(thread: LoopThread) -> None:
+    let_background_drive(thread)
+    rung = threading.Event()
+
+    def begin() -> None:
+        assert thread.loop is not None
+        thread.visit(functools.partial(thread.loop.call_soon, rung.set))
+        raise MemoryError
+
+    assert runs_out_of_memory(lambda: thread.new_waiter().wait(IN_TIME, begin))
+
+    assert rung.wait(IN_TIME)
 
 
 def test_a_loop_that_cannot_even_end_leaves_no_caller_waiting(
@@ -223,3 +296,49 @@ def test_a_visit_that_is_interrupted_anywhere_is_made_once(thread: LoopThread) -
         visits.clear()
 
     assert interrupted_everywhere(lambda: thread.visit(lambda: visits.append(1)), check) > 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signal")
+def test_the_handler_of_a_signal_may_call_at_any_point_of_a_call(thread: LoopThread) -> None:
+    results: list[object] = []
+
+    def call_in_a_loop_of_its_own() -> None:
+        async def call() -> object:
+            return thread.call(after(0, 1))  # does not drive
+
+        results.append(asyncio.run(call()))
+
+    def post() -> None:
+        thread.post(lambda: None)
+        thread.visit(lambda: None)
+
+    def handle() -> None:
+        results.append(thread.call(after(0, 1), timeout=IN_TIME))
+
+    for call in (lambda: thread.call(after(0)), call_in_a_loop_of_its_own, post):
+        assert handled_everywhere(call, handle) > 2
+    assert set(results) == {1}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signal")
+def test_the_handler_of_a_signal_may_call_or_close_at_any_point_of_the_first_call() -> None:
+    before = threading.active_count()
+    threads: list[LoopThread] = []
+
+    def call_first() -> None:
+        threads.append(LoopThread("Admin"))
+        with contextlib.suppress(ClosedError):
+            threads[0].call(after(0))
+        threads.pop().close()
+        assert threading.active_count() == before
+
+    def call() -> None:
+        for thread in threads:
+            assert thread.call(after(0, 1), timeout=IN_TIME) == 1
+
+    def close() -> None:
+        for thread in threads:
+            thread.close()
+
+    for handle in (call, close):
+        assert handled_everywhere(call_first, handle) > 2
