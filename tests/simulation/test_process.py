@@ -151,6 +151,25 @@ async def test_revoked_partitions_wait_for_their_handlers_so_that_nothing_is_han
 
 
 @virtual_time
+async def test_what_handlers_finish_while_a_revocation_is_committed_is_committed_too():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 400, partitions=4)
+        members = Processors(cluster, auto_commit_interval_ms=3_600_000)
+        first = members.member(seconds=0.1, concurrency=8, ordering="partition")
+        await eventually(lambda: len(first.handled) > 20)
+
+        with cluster.faults.on("OffsetCommit").once().delay(20_000):
+            second = members.member(seconds=0.1, concurrency=8, ordering="partition")
+            await eventually(lambda: len(second.consumer.assignment()) == 2, timeout=60)
+        await asyncio.sleep(60)
+
+        assert len(members.handled) == len(set(members.handled)) == 400
+        await first.wake()
+        await second.wake()
+
+
+@virtual_time
 async def test_handlers_that_outlast_the_patience_of_the_group_are_cancelled():
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=2)

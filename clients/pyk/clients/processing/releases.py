@@ -71,13 +71,14 @@ class Releases:
     async def _finish(
         self, closing: list[PartitionJobs], partitions: Collection[TopicPartition], deadline: float
     ) -> None:
-        """Wait for the handlers of partitions, and commit what they finish."""
-        was_running = any(p.running for p in closing)
-        if was_running:
-            await self._wait(closing, deadline)
+        """Wait for the handlers of partitions, and commit what they finish.
+
+        They may have finished records also while the commit before this event was under way.
+        """
+        await self._wait(closing, deadline)
         if self._transactions is not None:
             await self._transactions.flush(partitions, deadline)
-        elif was_running and self._core.group is not None:
+        elif self._core.group is not None:
             await self._core.group.commits.commit_finished(partitions)
 
     async def _wait(self, closing: list[PartitionJobs], deadline: float) -> None:
