@@ -314,6 +314,24 @@ async def test_a_fenced_member_accepts_no_later_delivery_by_what_it_said_before(
 
 
 @virtual_time
+async def test_nothing_is_kept_of_what_a_consumer_gives_back_as_it_leaves():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a", b"b", b"c")
+        await consumer.poll(5, max_records=1)
+        await consumer.commit()
+        fetcher = consumer._core.fetcher
+        assert len(fetcher.answers.acquisitions) == 1
+
+        await consumer.unsubscribe()
+
+        assert cluster.outcomes() == [ACCEPT, None, None]
+        assert cluster.held() == []
+        assert len(fetcher.answers.acquisitions) == 0
+        assert consumer.stats().assigned_partitions == 0
+        assert consumer.health().partitions == {}
+
+
+@virtual_time
 async def test_what_a_fenced_member_has_not_handed_out_is_released():
     async with share_cluster() as cluster, share_consumer(cluster) as consumer:
         cluster.produce(b"a", b"b")

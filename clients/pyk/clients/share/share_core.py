@@ -104,7 +104,6 @@ class ShareCore(ReadingCore):
 
     async def _leave(self, reason: str, deadline: float) -> None:
         """End the share sessions, which gives back all that is acquired, and leave the group."""
-        self.buffer.remove(lambda _: True)
         await self.fetcher.close(deadline)
         if self.group.membership.standing.is_member:
             await self.group.driver.tell_coordinator(self.group.leave(reason), deadline)

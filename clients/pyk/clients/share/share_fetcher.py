@@ -18,7 +18,7 @@ from pyk.clients.consumer.group.modern.assignment import Owned, TopicIdPartition
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, ShareSessionNotFoundError
 from pyk.clients.share.acknowledge_type import AcknowledgeType
-from pyk.clients.share.acknowledgements import EXPIRED, RENEW, Acknowledgements
+from pyk.clients.share.acknowledgements import EXPIRED, GAP, RENEW, Acknowledgements
 from pyk.clients.share.acquired_records import AcquiredRecords
 from pyk.clients.share.commit_ticket import (
     CommitTicket,
@@ -252,7 +252,10 @@ class ShareFetcher:
             await leader.settled(deadline)
 
     async def close(self, deadline: float) -> None:
-        """Send the last acknowledgements and end all sessions."""
+        """Send the last acknowledgements and end all sessions, which gives back the rest."""
+        for acquired in self._buffer.remove(lambda _: True):
+            given_back = [(first, last, GAP) for first, last in acquired.give_up()]
+            self.answers.acquisitions.end(acquired, given_back)
         self.send_outbox(CommitTicket(self.on_outcome), deadline)
         self.assigned = frozenset()
         self.answers.assign(self.assigned)
