@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from functools import partial
 
+from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.metadata import MetadataUpdate, TopicMetadata
@@ -20,6 +21,7 @@ from pyk.clients.errors import (
     MalformedResponseError,
     NodeDisconnectedError,
     NodeUnavailableError,
+    RebootstrapRequiredError,
     SslAuthenticationError,
     Stage,
     error_for,
@@ -69,14 +71,22 @@ class MetadataSource:
         """Return what the first node that answers says; raise :class:`NoResponseError`.
 
         ``missing`` are topics to ask for instead of all that are needed, if there are any. Raises
-        :class:`AuthenticationError` if a node refuses the client's credentials.
+        :class:`AuthenticationError` if a node refuses the client's credentials, and
+        :class:`RebootstrapRequiredError` if one sends it back to the bootstrap servers.
         """
         return await first_response(
             self._pool.candidates(),
             partial(self._ask, missing=missing),
             HEAD_START,
-            is_final=_refuses_credentials,
+            is_final=self._ends_the_search,
         )
+
+    def _ends_the_search(self, error: KafkaError) -> bool:
+        """Return whether no other node is to be asked, as one sends the client away (KIP-1102), or
+        all would refuse it."""
+        follows = self._shared.config.metadata_recovery_strategy == REBOOTSTRAP
+        is_sent_away = isinstance(error, RebootstrapRequiredError) and follows
+        return is_sent_away or _refuses_credentials(error)
 
     async def ask_bootstrap_servers(self) -> MetadataUpdate:
         """Return what the first bootstrap server that answers says; raise as :meth:`ask_nodes`."""

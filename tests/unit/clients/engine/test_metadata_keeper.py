@@ -8,6 +8,7 @@ from uuid import UUID
 import attrs
 import pytest
 
+from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage, Node
 from pyk.clients.errors import (
@@ -226,6 +227,63 @@ async def test_a_broker_can_send_the_client_back_to_its_bootstrap_servers() -> N
         await client.metadata_keeper.updated(version, current_clock().now() + 5)
 
         assert cluster.connection_counts[1] == connections + 1
+
+
+@pytest.mark.parametrize("lane", ["main", "fetch", "group"])
+@virtual_time
+async def test_a_client_that_is_sent_back_leaves_the_brokers_that_it_is_connected_to(lane) -> None:
+    async with running(nodes=2) as (cluster, client):
+        request = FindCoordinatorRequest(coordinator_keys=["g"])
+        await client.send(1, request, lane=lane)
+        cluster.once(MetadataRequest, MetadataResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED))
+        cluster.nodes = {1: "broker2"}  # another cluster: its node 1 is not the one from before
+        await updated(client)
+
+        await client.send(1, request, lane=lane)
+
+        assert cluster.received[-1].node_id == 2
+
+
+@virtual_time
+async def test_a_client_that_does_not_rebootstrap_asks_another_node_when_it_is_sent_back() -> None:
+    async with running(nodes=2, metadata_recovery_strategy="none") as (cluster, client):
+        request = FindCoordinatorRequest(coordinator_keys=["g"])
+        for node_id in (1, 2):
+            await client.send(node_id, request)
+        connections = cluster.connection_counts.copy()
+        cluster.once(MetadataRequest, MetadataResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED))
+
+        await updated(client)
+        for node_id in (1, 2):
+            await client.send(node_id, request)
+
+        assert cluster.connection_counts == connections
+
+
+@pytest.mark.parametrize("lane", ["main", "fetch", "group"])
+@virtual_time
+async def test_brokers_of_another_cluster_than_before_get_new_connections(lane) -> None:
+    async with running(nodes=2) as (cluster, client):
+        request = FindCoordinatorRequest(coordinator_keys=["g"])
+        await client.send(1, request, lane=lane)
+        cluster.on(MetadataRequest, metadata_of_another_cluster)
+        await updated(client)
+
+        await client.send(1, request, lane=lane)
+
+        assert cluster.received[-1].node_id == 2
+
+
+def metadata_of_another_cluster(_: MetadataRequest) -> MetadataResponse:
+    there = MetadataResponseBroker(node_id=1, host="broker2", port=9092)
+    return MetadataResponse(cluster_id="another", controller_id=1, brokers=[there])
+
+
+async def updated(client: Client) -> None:
+    """Wait for the next metadata."""
+    version = client.metadata.version
+    client.metadata_keeper.request_update()
+    await client.metadata_keeper.updated(version, current_clock().now() + 5)
 
 
 @virtual_time
