@@ -114,8 +114,7 @@ def create_request(
 def created(
     response: CreateDelegationTokenResponse, renewers: Iterable[KafkaPrincipal]
 ) -> DelegationToken:
-    """Return the new token; raise the error of the broker."""
-    check(response)
+    """Return the new token."""
     return DelegationToken(
         token_id=response.token_id,
         hmac=_secret(response.hmac),
@@ -141,8 +140,7 @@ def describe_request(
 
 
 def described(response: DescribeDelegationTokenResponse) -> list[DelegationToken]:
-    """Return the tokens, the oldest first; raise the error of the broker."""
-    check(response)
+    """Return the tokens, the oldest first."""
     found = [_token(one) for one in response.tokens]
     return sorted(found, key=lambda one: (one.issue_timestamp_ms, one.token_id))
 

@@ -25,6 +25,7 @@ from pyk.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from pyk.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.metadata import MetadataRequest
@@ -152,6 +153,17 @@ async def test_a_token_whose_response_is_lost_may_have_been_created() -> None:
 
         with pytest.raises(KafkaTimeoutError, match="; it may have been done"):
             await admin.create_delegation_token(timeout=2)
+
+
+@virtual_time
+async def test_only_changes_may_have_been_done() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DescribeDelegationTokenRequest, CLOSE)
+
+        with pytest.raises(KafkaTimeoutError) as raised:
+            await admin.describe_delegation_token(timeout=2)
+
+        assert "may have been done" not in str(raised.value)
 
 
 # -- which broker ----------------------------------------------------------------------------------

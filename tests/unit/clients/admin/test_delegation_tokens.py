@@ -139,6 +139,9 @@ async def test_a_token_that_brokers_do_not_know_is_not_found() -> None:
         with pytest.raises(DelegationTokenNotFoundError):
             await admin.expire_delegation_token(TOKEN)
 
+        (request,) = cluster.requests(ExpireDelegationTokenRequest)
+        assert request.message.expiry_time_period_ms == -1, "at once"
+
 
 @virtual_time
 async def test_tokens_are_described_with_the_oldest_first() -> None:
@@ -194,6 +197,7 @@ def test_the_hmac_is_not_shown() -> None:
         ("create", {"owner": ":alice"}, "a principal is written 'User:alice', not ':alice'"),
         ("create", {"max_lifetime_ms": -2}, "max_lifetime_ms must be 0 or more milliseconds"),
         ("renew", {"token": "canary!"}, "the HMAC of a token is not base64"),
+        ("renew", {"token": "Y2Fu!YXJ5"}, "the HMAC of a token is not base64"),
         ("renew", {"token": 7}, "give a DelegationToken, or its HMAC"),
         ("expire", {"token": TOKEN, "expiry_period_ms": "x"}, "expiry_period_ms must be an int"),
     ],

@@ -32,6 +32,7 @@ from pyk.clients import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
+from pyk.clients.admin import ScramCredentialInfo
 
 PLACE = TopicPartition("orders", 0)
 ID = UUID(int=1)
@@ -228,6 +229,16 @@ def test_a_mistake_is_named_before_anything_is_connected(
         (lambda: AlterConfig("a", "b", "SET"), "operation of AlterConfig must be one of"),
         (lambda: TopicPartitionReplica("o", "0", 0), "partition of .* must be an int, not '0'"),
         (lambda: TopicPartitionReplica("o", 0, True), "broker_id of .* must be an int, not True"),
+        (lambda: FeatureUpdate(5, 1), "feature of FeatureUpdate must be a str, not 5"),
+        (lambda: TopicPartitionReplica(5, 0, 0), "topic of .* must be a str, not 5"),
+        (lambda: AbortTransactionSpec("o", 1, 0, 0), "topic_partition of .* must be a TopicParti"),
+        (lambda: AbortTransactionSpec(PLACE, "1", 0, 0), "producer_id of .* must be an int"),
+        (lambda: AbortTransactionSpec(PLACE, 1, "0", 0), "producer_epoch of .* must be an int"),
+        (lambda: NewPartitions(2, [[True]]), "sequence of broker ids"),
+        (
+            lambda: UserScramCredentialUpsertion(5, ScramCredentialInfo("SCRAM-SHA-256"), "x"),
+            "user of UserScramCredentialUpsertion must be a str, not 5",
+        ),
         (lambda: FeatureUpdate("x", "1"), "level of FeatureUpdate must be an int"),
         (lambda: FeatureUpdate("x", 1, "UPGRADE"), "UpgradeType.SAFE_DOWNGRADE"),
         (lambda: AbortTransactionSpec(PLACE, 1, 0, None), "0 where describe_producers has None"),

@@ -180,6 +180,14 @@ class TestListTransactions:
             assert asked.duration_filter == -1
 
     @virtual_time
+    async def test_a_pattern_that_is_no_text_raises(self) -> None:
+        async with administered() as (cluster, admin):
+            with pytest.raises(TypeError, match="transactional_id_pattern must be a str, not 5"):
+                await admin.list_transactions(transactional_id_pattern=5)
+
+            assert cluster.requests(listings.ListTransactionsRequest) == []
+
+    @virtual_time
     async def test_an_unknown_state_raises(self) -> None:
         async with administered() as (_, admin):
             with pytest.raises(ValueError, match="no transaction state 'Open'; there are Empty"):
