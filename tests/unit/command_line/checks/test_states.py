@@ -13,6 +13,8 @@ from pyk.clients import (
     KafkaError,
     MemberDescription,
     PartitionLag,
+    ShareGroupDescription,
+    SharePartitionOffset,
     TopicAuthorizationFailedError,
     TopicPartition,
     UnknownServerError,
@@ -275,6 +277,23 @@ def test_the_lag_of_a_group_is_that_of_all_partitions_with_a_committed_offset() 
     found = group_findings("billing", described("Stable"), lags)
 
     assert [one.seen for one in found if one.check == "lag"] == ["4 offsets"]
+
+
+def test_a_share_group_without_offsets_has_not_begun_to_read() -> None:
+    described = ShareGroupDescription("billing", "Stable", 1, 1, 0, ())
+    behind = SharePartitionOffset(start_offset=2, leader_epoch=0, lag=3)
+
+    begun = list(group_findings("billing", described, {ORDERS: behind}))
+    new = list(group_findings("billing", described, {}))
+
+    assert [one.seen for one in new if one.check == "lag"] == ["it has not begun to read"]
+    assert [one.seen for one in begun if one.check == "lag"] == ["3 offsets"]
+
+
+def test_a_consumer_group_without_offsets_begins_where_its_consumers_say() -> None:
+    found = group_findings("billing", described("Stable"), {})
+
+    assert [one.seen for one in found if one.check == "lag"] == ["it has committed no offsets"]
 
 
 def test_a_rebalance_tells_how_long_it_was_watched() -> None:

@@ -23,11 +23,16 @@ from pyk.protocol.sasl import ScramMechanism
 from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.configs import ConfigOperation
 from pyk.reference_broker.controller.feature_updates import FeatureUpdates
-from pyk.reference_broker.controller.image import BROKER_RESOURCE, MetadataImage
+from pyk.reference_broker.controller.image import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    MetadataImage,
+)
 from pyk.reference_broker.controller.metadata_versions import HIGHEST, LOWEST, may_lose_metadata
 from pyk.reference_broker.controller.quorum import Quorum
 from pyk.reference_broker.controller.records import at_level
 from pyk.reference_broker.controller.scram_requests import upsertion
+from pyk.runtime import slotted
 from support.controllers import Controllers, topic
 
 NAME = "transaction.version"
@@ -258,6 +263,8 @@ def test_brokers_keep_their_own_min_insync_replicas_when_elr_is_switched_off() -
         resource_type=BROKER_RESOURCE, resource_name="0", name="min.insync.replicas", value="2"
     )
     image.replay(own)
+    image.replay(slotted.evolve(own, resource_type=TOPIC_RESOURCE, resource_name="orders"))
+    image.replay(slotted.evolve(own, resource_name="1", name="log.retention.ms"))
     quorum = Quorum(node_id=0, leader_epoch=1, high_watermark=1, log_end_offset=1)
     updates = FeatureUpdates(image=image, quorum=quorum, min_insync_replicas=1)
     name = "eligible.leader.replicas.version"
