@@ -150,7 +150,7 @@ def _invalid(update: FeatureUpdateKey, why: str) -> ApiError:
 
 
 def _check_metadata_downgrade(level: int, current: int, upgrade_type: int) -> None:
-    if level >= current or not may_lose_metadata(current, level):
+    if not may_lose_metadata(current, level):
         return
     if upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
         why = "Unsafe metadata downgrade is not supported in this version."

@@ -50,6 +50,20 @@ def moves(before: Mapping[str, Assignment], after: Mapping[str, Assignment]) -> 
 
 
 @pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
+@given(first=members, topics=members, counts=counts)
+def test_the_order_in_which_members_joined_makes_no_difference(
+    assign: Assign,
+    first: dict[str, frozenset[UUID]],
+    topics: dict[str, frozenset[UUID]],
+    counts: dict[UUID, int],
+) -> None:
+    before = assign(subscribers(first), counts)
+    joined = subscribers(topics, before)
+
+    assert assign(joined, counts) == assign(dict(reversed(joined.items())), counts)
+
+
+@pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
 @given(topics=members, counts=counts)
 def test_every_partition_of_a_subscribed_topic_has_one_owner_that_subscribes(
     assign: Assign, topics: dict[str, frozenset[UUID]], counts: dict[UUID, int]
