@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from pyk.reference_broker.storage.disk import Done, Work
 
@@ -23,11 +24,11 @@ class HeldDisk:
         if not self.is_held:
             self.do_all()
 
-    def take(self) -> Callable[[], None]:
-        """Take the oldest work out, and return what runs it."""
+    def take(self, error: Exception | None = None) -> Callable[[], None]:
+        """Take the oldest work out, and return what runs it, or lets it fail with ``error``."""
         taken = HeldDisk()
         taken._waiting.append(self._waiting.popleft())
-        return taken.do_all
+        return partial(taken.do_one, error)
 
     def do_one(self, error: Exception | None = None) -> None:
         """Run the oldest work, or let it fail with ``error``."""

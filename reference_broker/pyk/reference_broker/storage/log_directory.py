@@ -314,6 +314,11 @@ class LogDirectory:
         logs = list(self)
         failures: list[object] = []
         left = len(logs)
+        # What is being written may be older than what the files have to say now.
+        write_checkpoints = partial(
+            self._checkpoints.when_written,
+            partial(self._write_checkpoints, broker_epoch, failures, when_closed),
+        )
 
         def flushed(opened: Log) -> None:
             nonlocal left
@@ -321,7 +326,7 @@ class LogDirectory:
             if opened.failure is not None:
                 failures.append(opened)
             if left == 0:
-                self._write_checkpoints(broker_epoch, failures, when_closed)
+                write_checkpoints()
 
         for opened in logs:
             try:
@@ -332,7 +337,7 @@ class LogDirectory:
                 opened.flusher.close()
             opened.flusher.flush_all(partial(flushed, opened))
         if not logs:
-            self._write_checkpoints(broker_epoch, failures, when_closed)
+            write_checkpoints()
 
     def _write_checkpoints(
         self,
