@@ -9,7 +9,7 @@ import pytest
 
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consuming import make_consumer, produce, reference_cluster
-from support.processing import Processor
+from support.processing import Processor, Processors
 from support.simulated_billers import COUNT, Biller, all_bills, cluster_with_orders
 
 STUCK = (0, 5)
@@ -64,6 +64,28 @@ async def test_a_call_that_is_cancelled_during_its_last_commit_gives_back_what_i
 
             await asyncio.wait({task})
             assert await handled_next(consumer, 5) == [5, 6, 7, 8, 9]
+
+
+@virtual_time
+async def test_a_call_that_is_cancelled_with_all_other_tasks_commits_what_is_finished():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        members = Processors(cluster, auto_commit_interval_ms=600_000)
+        async with make_consumer(cluster, **members.options) as consumer:
+            member = Processor(consumer, 0.01, (), [], {})
+            task = asyncio.create_task(consumer.process(member.handle))
+            await eventually(lambda: len(member.handled) == 10)
+            await asyncio.sleep(1)
+
+            task.cancel()
+            for other in asyncio.all_tasks():  # as at the end of asyncio.run()
+                if other.get_name() == "handle records":
+                    other.cancel()
+            await asyncio.wait({task})
+
+            assert task.cancelled()
+            assert set((await members.committed()).values()) == {10}
 
 
 @pytest.mark.parametrize("request_name", ["TxnOffsetCommit", "EndTxn"])

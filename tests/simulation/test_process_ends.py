@@ -101,6 +101,26 @@ async def test_a_revocation_waits_for_each_handler_as_long_as_it_takes():
 
 
 @virtual_time
+async def test_a_revocation_waits_for_the_handler_of_one_of_its_partitions():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 2, partitions=2)
+        members = Processors(cluster)
+        durations = iter([0.01, 20.0])
+        first = members.member(seconds=0, duration=lambda: next(durations, 0.1))
+        await eventually(lambda: len(first.handled) == first.running == 1)
+
+        second = members.member(seconds=0.1)
+        await asyncio.sleep(60)
+
+        assert first.cancelled == []
+        assert len(first.handled) == 2
+        assert second.handled == []
+        await first.wake()
+        await second.wake()
+
+
+@virtual_time
 async def test_a_consumer_that_is_closed_during_a_revocation_does_not_wait_for_its_handlers():
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=2)

@@ -143,3 +143,27 @@ async def test_a_look_leaves_the_pauses_of_assigned_partitions_alone():
         assert list(one.jobs) == [one.partition]
         one.pauses.end(one.partition)
         assert one.consumer.paused() == set()
+
+
+@virtual_time
+async def test_a_partition_that_is_gone_keeps_its_jobs_until_it_is_released():
+    async with pausing() as one:
+        one.follow(True)
+        one.consumer.assign([P1])
+
+        one.follow(False)
+        one.pauses.forget_former()
+
+        assert one.consumer.paused() == set()
+        assert list(one.jobs) == [one.partition]
+
+
+@virtual_time
+async def test_a_partition_that_was_lost_and_is_back_keeps_its_jobs_until_they_are_released():
+    async with pausing() as one:
+        one.partition.assignment.is_lost = True
+        one.create_again()
+
+        one.pauses.forget_former()
+
+        assert list(one.jobs) == [one.partition]

@@ -107,8 +107,10 @@ class Workers:
             task.add_done_callback(self._ended)
 
     def _wake_one(self) -> None:
-        self._starting += 1
-        self._idle.pop().set_result(None)
+        idle = self._idle.pop()
+        if not idle.done():  # as it is if its worker was cancelled, at the end of the event loop
+            self._starting += 1
+            idle.set_result(None)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -117,6 +117,19 @@ def test_a_partition_is_paused_when_one_record_holds_up_too_many():
     assert partition.first_unfinished == stuck[0].offset
 
 
+def test_a_partition_that_keeps_too_many_is_paused_until_it_keeps_half_of_them():
+    jobs, first = Jobs(Ordering.NONE, 4), MAX_AHEAD - MAX_AHEAD // 2 - 1
+    unfinished = {0, first, first + 1}
+    partition = jobs.begin(Assignment(ORDERS), frozenset(range(MAX_AHEAD)) - unfinished)
+
+    jobs.add(partition, records(MAX_AHEAD - 1))
+    assert not partition.update_pause()
+    jobs.add(partition, records(1, first=MAX_AHEAD - 1))
+    assert partition.update_pause()
+
+    assert [finish(jobs, job) for job in take_all(jobs)] == [False, True, False]
+
+
 def test_nothing_of_a_closed_partition_begins():
     jobs, partition = jobs_of(Ordering.KEY, 9)
     running = jobs.next()
