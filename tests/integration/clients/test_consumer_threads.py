@@ -201,6 +201,35 @@ def test_a_forked_child_cannot_use_the_consumer_of_its_parent(cluster, topic):
         assert len(read(consumer, 29)) == 29
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_refused_although_a_thread_was_inside_the_consumer(cluster, topic):
+    is_inside, may_leave = threading.Event(), threading.Event()
+
+    def call() -> None:
+        with consumer._use:
+            is_inside.set()
+            may_leave.wait(IN_TIME)
+
+    with reader(cluster, topic, group_id=topic) as consumer:
+        calling = threading.Thread(target=call)
+        calling.start()
+        is_inside.wait(IN_TIME)
+
+        uses = (
+            lambda: signal.alarm(IN_TIME),  # so that a child that waits does not wait for ever
+            lambda: next(consumer),
+            consumer.poll,
+            consumer.commit,
+            consumer.seek_to_end,
+            consumer.lag,
+            lambda: consumer.process(print),
+        )
+        assert refused_in_a_fork(consumer, *uses) == len(uses) - 1
+        may_leave.set()
+        calling.join(IN_TIME)
+
+
 def test_threads_that_use_a_consumer_while_it_is_closed_get_typed_errors(cluster, topic):
     produce(cluster, topic, 300)
     with reader(cluster, topic, group_id=topic) as consumer:

@@ -139,6 +139,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
     ) -> R:
         """Await a call on the loop, after what a signal has interrupted is undone."""
+        self._guard.check()
         self._leave_interrupted_poll()
         return self._thread.call(call(*args, **kwargs))
 
@@ -157,6 +158,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         return taker is None or taker is threading.current_thread() or not taker.is_alive()
 
     def _refuse_others(self) -> None:
+        self._guard.check()  # a thread that does not exist in a forked child may hold the lock
         # Nothing is held after this: the lock is taken with ``with``, which is the only way that
         # the handler of a signal cannot leave it locked.
         thread = threading.current_thread()

@@ -148,7 +148,12 @@ class BlockingReadPath:
         self._processor = None
 
     def _refuse_nested_polls(self, user: threading.Thread) -> None:
-        """Raise if a thread is inside the consumer: another, or this one, in a listener."""
+        """Raise if a thread is inside the consumer: another, or this one, in a listener.
+
+        And in a forked child, where a thread that does not exist there may hold the lock.
+        """
+        if self._thread.guard.is_forked:
+            self._thread.guard.check()
         if self._processor is not None and self._processor is not user:
             raise in_use_by("thread")
         if self._user is None:
