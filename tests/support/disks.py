@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 
 from pyk.reference_broker.storage.disk import Done, Work
 
@@ -24,11 +23,11 @@ class HeldDisk:
         if not self.is_held:
             self.do_all()
 
-    def take(self, error: Exception | None = None) -> Callable[[], None]:
-        """Take the oldest work out, and return what runs it, or lets it fail with ``error``."""
+    def take(self) -> Callable[[], None]:
+        """Take the oldest work out, and return what runs it."""
         taken = HeldDisk()
         taken._waiting.append(self._waiting.popleft())
-        return partial(taken.do_one, error)
+        return taken.do_all
 
     def do_one(self, error: Exception | None = None) -> None:
         """Run the oldest work, or let it fail with ``error``."""

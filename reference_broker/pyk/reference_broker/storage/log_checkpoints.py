@@ -37,7 +37,6 @@ class LogCheckpoints:
         self.high_watermarks = opened(HIGH_WATERMARK_FILE)
         self.compacted_to = opened(COMPACTION_FILE)
         self._logs = logs
-        self._when_written: Callable[[], object] | None = None
         self._files = {
             Task.CHECKPOINT_RECOVERY_POINTS: self.recovery_points,
             Task.CHECKPOINT_LOG_START_OFFSETS: self.log_start_offsets,
@@ -63,15 +62,6 @@ class LogCheckpoints:
     def end_update(self, task: Task, error: BaseException | None) -> None:
         """Learn how the last write of a file went."""
         self._files[task].end_update(error)
-        if self._when_written is not None:
-            self.when_written(self._when_written)
-
-    def when_written(self, then: Callable[[], object]) -> None:
-        """Call ``then`` once no file is being written, now if none is."""
-        is_writing = any(file.is_writing for file in self._files.values())
-        self._when_written = then if is_writing else None
-        if not is_writing:
-            then()
 
     def write_now(
         self, partition: TopicPartition, *, recovery_point: int, log_start_offset: int | None
@@ -90,7 +80,7 @@ class LogCheckpoints:
             if write is not None:
                 try:
                     write.finish()
-                except BaseException as error:
+                except OSError as error:
                     file.end_update(error)
                     raise
                 file.end_update(None)

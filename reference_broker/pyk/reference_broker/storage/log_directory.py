@@ -314,11 +314,6 @@ class LogDirectory:
         logs = list(self)
         failures: list[object] = []
         left = len(logs)
-        # What is being written may be older than what the files have to say now.
-        write_checkpoints = partial(
-            self._checkpoints.when_written,
-            partial(self._write_checkpoints, broker_epoch, failures, when_closed),
-        )
 
         def flushed(opened: Log) -> None:
             nonlocal left
@@ -326,7 +321,7 @@ class LogDirectory:
             if opened.failure is not None:
                 failures.append(opened)
             if left == 0:
-                write_checkpoints()
+                self._write_checkpoints(broker_epoch, failures, when_closed)
 
         for opened in logs:
             try:
@@ -337,7 +332,7 @@ class LogDirectory:
                 opened.flusher.close()
             opened.flusher.flush_all(partial(flushed, opened))
         if not logs:
-            write_checkpoints()
+            self._write_checkpoints(broker_epoch, failures, when_closed)
 
     def _write_checkpoints(
         self,

@@ -233,33 +233,6 @@ def test_checkpoints_are_written_elsewhere_one_after_the_other(filesystem):
     assert read_if_exists(filesystem, path) == b"0\n1\norders 0 2\n"
 
 
-@pytest.mark.parametrize("error", [None, OSError("broken")])
-def test_a_clean_stop_waits_for_a_checkpoint_that_is_being_written_and_writes_the_rest(
-    filesystem, error
-):
-    disk = HeldDisk()
-    disk.is_held = False
-    manager = open_manager(filesystem, disk=disk)
-    log = manager.get_or_create(ORDERS, log_config(), ONE)
-    append(log, b"0", b"1", b"2")
-    log.advance_log_start_offset(1)
-    disk.is_held = True
-    manager.perform(Task.CHECKPOINT_LOG_START_OFFSETS)
-    finish_write = disk.take(error)
-    disk.is_held = False
-    log.advance_log_start_offset(2)
-    closed: list[StorageError | None] = []
-
-    manager.close(when_closed=closed.append)
-    assert closed == []
-    finish_write()
-
-    assert closed == [None]
-    again = open_manager(filesystem)
-    assert again.was_shut_down_cleanly
-    assert again.get_or_create(ORDERS, log_config(), ONE).log_start_offset == 2
-
-
 def test_recovery_point_is_not_written_down_before_its_flush(filesystem):
     disk = HeldDisk()
     manager = open_manager(filesystem, disk=disk)
