@@ -49,7 +49,7 @@ def version_findings(server: str, apis: Mapping[ApiKey, VersionRange]) -> Iterat
 
 def controller_findings(controller_id: int, node_ids: set[int]) -> Iterator[Finding]:
     """Yield whether there is a controller to create topics by."""
-    if controller_id < 0 or controller_id not in node_ids:
+    if controller_id not in node_ids:
         yield warning(
             "controller",
             "cluster",

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from pyk.clients import Node
 from pyk.clients.errors import (
     ConnectionAttempt,
+    KafkaError,
     NodeUnavailableError,
     SaslAuthenticationFailedError,
     Stage,
@@ -10,7 +13,9 @@ from pyk.clients.errors import (
 from pyk.clients.errors.advice import CORRECT_LISTENERS
 from pyk.command_line.checks.connections import (
     ADVERTISED,
+    CORRECT_NAME,
     MEANINGS,
+    SEE_ERROR,
     Identity,
     Reached,
     Unreached,
@@ -19,6 +24,7 @@ from pyk.command_line.checks.connections import (
     identity_findings,
 )
 from pyk.command_line.checks.finding import Finding, Status, failed, ok, warning
+from pyk.runtime import slotted
 
 REFUSED = ConnectionAttempt("shop:9092", "10.0.0.1:9092", Stage.TCP, "connection refused", "is it?")
 
@@ -103,6 +109,16 @@ def test_brokers_that_advertise_the_clients_own_machine_are_found() -> None:
     assert list(advertised_findings("localhost", brokers)) == []
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.1.1", "::1"])
+def test_every_address_of_the_clients_own_machine_is_found(host: str) -> None:
+    assert len(list(advertised_findings("shop", [Node(0, host, 9092)]))) == 1
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "1127.example.org"])
+def test_addresses_of_other_machines_are_not_taken_for_the_clients_own(host: str) -> None:
+    assert list(advertised_findings("shop", [Node(0, host, 9092)])) == []
+
+
 def test_brokers_that_advertise_the_same_address_are_found() -> None:
     (finding,) = advertised_findings("shop", [Node(0, "fe80::1", 9092), Node(1, "fe80::1", 9092)])
 
@@ -114,6 +130,28 @@ def test_servers_of_two_clusters_are_told() -> None:
 
     assert finding.seen == "it belongs to cluster B, the first server to A"
     assert list(identity_findings("shop:9092", Identity("A"), "A")) == []
+
+
+def test_an_address_that_leads_to_its_broker_is_fine() -> None:
+    assert list(identity_findings("shop:9092", Identity("A"), "A", Node(2, "shop", 9092))) == []
+
+
+def test_an_advertised_address_of_another_cluster_is_to_be_corrected() -> None:
+    (finding,) = identity_findings("shop:9092", Identity("B"), "A", Node(2, "shop", 9092))
+    (bootstrap,) = identity_findings("shop:9092", Identity("B"), "A")
+
+    assert finding.advice == CORRECT_NAME
+    assert bootstrap.advice == "give servers of one cluster only"
+
+
+def test_an_error_without_advice_leads_to_its_words() -> None:
+    bare = slotted.evolve(REFUSED, hint="")
+    (attempt,) = connection_findings(
+        Unreached("shop:9092", Stage.TCP, NodeUnavailableError("x"), (bare,)), []
+    )
+    (refused,) = connection_findings(Unreached("shop:9092", Stage.SASL, KafkaError("no"), ()), [])
+
+    assert attempt.advice == refused.advice == SEE_ERROR
 
 
 def test_an_address_that_leads_to_another_broker_is_told() -> None:
@@ -136,3 +174,4 @@ def test_a_finding_is_text_and_json() -> None:
         "meaning": "meant", "advice": "done",
     }  # fmt: skip
     assert Finding("a", "b", Status.OK, "c").lines() == ["a b: c"]
+    assert ok("a", "b", "c").form()["meaning"] is ok("a", "b", "c").form()["advice"] is None
