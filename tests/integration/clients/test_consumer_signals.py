@@ -14,6 +14,7 @@ from pyk.clients import Consumer
 from support.blocking_consuming import partitions, produce, reader
 from support.garbage import without_garbage_collection
 from support.interruptions import Interrupt, interrupted_at
+from support.interrupts import handled_everywhere
 
 INTERVALS = [0.0003 + 0.00007 * number for number in range(30)]
 
@@ -74,3 +75,19 @@ def test_a_consumer_can_be_closed_again_after_a_close_that_was_interrupted_anywh
         if not interruption.is_over:
             break
     assert number > 6
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signal")
+def test_the_handler_of_a_signal_may_look_at_a_consumer_at_any_point_of_a_poll(cluster, topic):
+    produce(cluster, topic, 900, batch_size=1000)
+    polled = []
+
+    def look() -> None:
+        assert consumer.stats().assigned_partitions == 3
+        assert len(consumer.health().partitions) == 3
+
+    with reader(cluster, topic, group_id=topic, max_poll_records=3) as consumer:
+        polled += consumer.poll(20)
+        assert handled_everywhere(lambda: polled.extend(consumer.poll(20)), look) > 2
+
+    assert len({(record.partition, record.offset) for record in polled}) == len(polled)

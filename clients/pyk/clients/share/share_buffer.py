@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 
 from pyk.clients.consumer.buffer.read_buffer import ReadBuffer
 from pyk.clients.share.acknowledgements import EXPIRED
@@ -21,7 +21,7 @@ class ShareBuffer(ReadBuffer):
 
     def __init__(self, on_data: Callable[[], object], on_room: Callable[[], object]) -> None:
         super().__init__(on_data, on_room)
-        self.lock = Lock()
+        self.lock = RLock()  # the handler of a signal may close while its thread holds it
         self.outbox: deque[Outgoing] = deque()
         self.wanted = 0
         """How many records the application has asked for in vain; 0 once it got some."""

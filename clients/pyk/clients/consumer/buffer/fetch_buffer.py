@@ -24,7 +24,7 @@ that is not used any more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.consumer.buffer.read_buffer import EVENT, ReadBuffer
@@ -47,7 +47,7 @@ class FetchBuffer(ReadBuffer):
     ) -> None:
         super().__init__(on_data, on_room)
         self.wants_room = False
-        self.lock = Lock()
+        self.lock = RLock()  # the handler of a signal may look while its thread holds it
         self._on_records = on_records
 
     # -- how it stands -----------------------------------------------------------------------------
