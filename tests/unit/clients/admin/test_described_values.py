@@ -12,43 +12,36 @@ from pyk.clients.admin import cluster as clusters
 from pyk.clients.admin import (
     configs,
     features,
-    groups,
     quorums,
+    raft_voters,
     replica_places,
-    share_groups,
-    streams_groups,
     topic_descriptions,
     topics,
-    transactions,
 )
 from pyk.clients.admin.replica_places import ReplicaLogDir, TopicPartitionReplica
 from pyk.clients.errors import (
     ClusterAuthorizationFailedError,
-    GroupAuthorizationFailedError,
     InvalidConfigError,
     KafkaStorageError,
     TopicAuthorizationFailedError,
 )
+from pyk.protocol.acls import AclOperation
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages import api_versions as versions
-from pyk.protocol.messages import consumer_protocol as consumer
 from pyk.protocol.messages import create_topics as creations
+from pyk.protocol.messages import delete_topics as deletions
 from pyk.protocol.messages import describe_cluster as described_clusters
 from pyk.protocol.messages import describe_configs as described_configs
-from pyk.protocol.messages import describe_groups as classic
 from pyk.protocol.messages import describe_log_dirs as log_dirs
-from pyk.protocol.messages import describe_producers as producers
 from pyk.protocol.messages import describe_quorum as quorum
-from pyk.protocol.messages import describe_transactions as described_transactions
+from pyk.protocol.messages import describe_topic_partitions as page_of
 from pyk.protocol.messages import elect_leaders as elections
-from pyk.protocol.messages import share_group_describe as shares
-from pyk.protocol.messages import streams_group_describe as streams
+from pyk.protocol.messages import update_features as updates
 from pyk.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from pyk.protocol.persisted import encode_versioned
 
 ORDERS = TopicPartition("orders", 0)
 DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -158,6 +151,45 @@ def test_an_assignment_by_hand_decides_how_many_partitions_and_replicas_there_ar
 
     assert (topic.num_partitions, topic.replication_factor) == (-1, -1)
     assert [(one.partition_index, one.broker_ids) for one in topic.assignments] == [(0, [1, 2])]
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_a_topic_that_cannot_be_deleted_is_named_in_its_error(by_id: bool) -> None:
+    result = deletions.DeletableTopicResult(
+        name=None if by_id else "orders",
+        topic_id=UUID(int=7),
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    )
+
+    found = topics.deleted_topics(deletions.DeleteTopicsResponse(responses=[result]), by_id=by_id)
+
+    ((key, error),) = found.items()
+    assert key == (UUID(int=7) if by_id else "orders")
+    assert error is not None
+    assert error.topic == str(key)
+
+
+@pytest.mark.parametrize("with_operations", [False, True])
+def test_operations_on_topics_are_told_if_they_were_asked_for(with_operations: bool) -> None:
+    pages = topic_descriptions.TopicPages(with_operations)
+    bits = 1 << AclOperation.READ
+    topic = page_of.DescribeTopicPartitionsResponseTopic(name="a", topic_authorized_operations=bits)
+    pages.add([topic])
+
+    found: Any = pages.descriptions()["a"]
+
+    assert found.authorized_operations == ({AclOperation.READ} if with_operations else None)
+
+
+def test_the_features_of_one_request_share_the_error_of_all() -> None:
+    results = [updates.UpdatableFeatureResult(feature="a")]
+    refused = updates.UpdateFeaturesResponse(error_code=DENIED, results=results)
+
+    found = features.updated(refused, ["a", "b"])
+
+    assert {type(one) for one in found.values()} == {ClusterAuthorizationFailedError}
+    assert set(found) == {"a", "b"}
+    assert features.updated(updates.UpdateFeaturesResponse(), ["a"]) == {"a": None}
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -279,7 +311,33 @@ def test_the_error_of_an_election_as_a_whole_counts_where_no_partition_has_one()
     assert quorums.elected(response) == {ORDERS: True}
 
 
+def test_the_quorum_is_that_of_the_only_metadata_partition() -> None:
+    (topic,) = quorums.quorum_request().topics
+
+    assert topic.topic_name == "__cluster_metadata"
+    assert [one.partition_index for one in topic.partitions] == [0]
+
+
+@pytest.mark.parametrize("given", ["host:9093", b"x", 5])
+def test_endpoints_of_a_voter_are_a_sequence(given: Any) -> None:
+    with pytest.raises(TypeError, match="give a sequence of RaftVoterEndpoint"):
+        raft_voters.checked_endpoints(given)
+
+
+def test_the_lowest_port_of_a_voter_is_one() -> None:
+    assert raft_voters.RaftVoterEndpoint("CONTROLLER", "host", 1).port == 1
+    with pytest.raises(ValueError, match="must be from 1 to"):
+        raft_voters.RaftVoterEndpoint("CONTROLLER", "host", 0)
+
+
 # -- log directories -------------------------------------------------------------------------------
+
+
+def test_all_directories_are_asked_for_or_those_of_some_partitions() -> None:
+    (topic,) = replica_places.log_dirs_request([ORDERS]).topics or []
+
+    assert (topic.topic, topic.partitions) == ("orders", [0])
+    assert replica_places.log_dirs_request().topics is None
 
 
 def directory(path: str, total: int = -1, code: int = 0, **replica: Any) -> Any:
@@ -340,176 +398,3 @@ def test_replicas_are_moved_by_directory_and_topic() -> None:
 
     moved = {one.path: [(t.name, t.partitions) for t in one.topics] for one in request.dirs}
     assert moved == {"/a": [("orders", [0, 2])], "/b": [("orders", [1])]}
-
-
-# -- groups ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("types", "version", "sent"),
-    [
-        (["classic"], 4, []),
-        (["Classic", "share"], 4, []),
-        (["classic"], 5, ["classic"]),
-        (["share"], 4, ["share"]),
-        ([], 4, []),
-    ],
-)
-def test_brokers_before_types_list_their_classic_groups(
-    types: list[str], version: int, sent: list[str]
-) -> None:
-    assert groups.list_request([], types, version).types_filter == sent
-
-
-@pytest.mark.parametrize(
-    ("states", "types", "version"),
-    [
-        ([], [], None),
-        (["Stable"], [], 4),
-        ([], ["classic"], None),
-        (["Stable"], ["classic"], 4),
-        ([], ["share"], 5),
-        (["Stable"], ["share"], 5),
-    ],
-)
-def test_groups_are_listed_by_the_first_version_with_the_filters(
-    states: list[str], types: list[str], version: int | None
-) -> None:
-    assert groups.first_list_version(states, types) == version
-
-
-def member_of(protocol_type: str, assignment: bytes) -> Any:
-    member = classic.DescribedGroupMember(member_id="m", member_assignment=assignment)
-    group = classic.DescribedGroup(
-        group_id="g", group_state="Stable", protocol_type=protocol_type, members=[member]
-    )
-    response = classic.DescribeGroupsResponse(groups=[group])
-    return groups.classic_group(groups.described_groups(response, 1)["g"])
-
-
-def test_the_assignment_of_a_member_is_read_where_the_protocol_is_that_of_consumers() -> None:
-    topic = consumer.TopicPartition(topic="orders", partitions=[0])
-    assigned = encode_versioned(consumer.ConsumerProtocolAssignment(assigned_partitions=[topic]), 0)
-
-    found = [member_of(kind, assigned).members[0].assignment for kind in ("consumer", "connect")]
-
-    assert found == [(ORDERS,), ()]
-
-
-@pytest.mark.parametrize("assignment", [b"", b"\0\0\xff"], ids=["none yet", "of somebody else"])
-def test_an_assignment_that_cannot_be_read_is_empty(assignment: bytes) -> None:
-    assert member_of("consumer", assignment).members[0].assignment == ()
-
-
-@pytest.mark.parametrize(("protocol_type", "is_simple"), [("", True), ("consumer", False)])
-def test_a_group_that_only_has_offsets_is_simple(protocol_type: str, is_simple: bool) -> None:
-    assert member_of(protocol_type, b"").is_simple is is_simple
-
-
-def test_a_group_that_cannot_be_described_stays_an_error_as_a_classic_one() -> None:
-    error = GroupAuthorizationFailedError("no")
-
-    assert groups.classic_group(error) is error
-
-
-def test_each_share_group_is_described_or_has_its_error() -> None:
-    code = ErrorCode.GROUP_AUTHORIZATION_FAILED
-    response = shares.ShareGroupDescribeResponse(
-        groups=[
-            shares.DescribedGroup(group_id="g", group_state="Stable"),
-            shares.DescribedGroup(group_id="secret", error_code=code),
-        ]
-    )
-
-    found: Any = share_groups.described_share_groups(response, 1)
-
-    assert found["g"].state == "Stable"
-    assert isinstance(found["secret"], GroupAuthorizationFailedError)
-
-
-def test_partitions_of_a_topic_go_into_one_entry() -> None:
-    request = share_groups.alter_offsets_request(
-        "g", {TopicPartition("orders", number): number + 10 for number in range(2)}
-    )
-
-    (topic,) = request.topics
-    assert [(one.partition_index, one.start_offset) for one in topic.partitions] == [
-        (0, 10),
-        (1, 11),
-    ]
-
-
-def streams_group(**fields: Any) -> Any:
-    group = streams.DescribedGroup(group_id="g", **fields)
-    response = streams.StreamsGroupDescribeResponse(groups=[group])
-    return streams_groups.described_streams_groups(response, 1)["g"]
-
-
-def test_a_streams_group_without_a_topology_has_no_epoch_of_it() -> None:
-    found = streams_group(topology=None)
-
-    assert (found.topology_epoch, found.subtopologies) == (None, ())
-
-
-def test_a_size_that_the_coordinator_of_a_streams_group_does_not_know_is_none() -> None:
-    sized = streams.TopicInfo(name="a", partitions=3, replication_factor=2)
-    unsized = streams.TopicInfo(name="b", partitions=0, replication_factor=0)
-    part = streams.Subtopology(subtopology_id="0", state_changelog_topics=[sized, unsized])
-
-    found = streams_group(topology=streams.Topology(epoch=4, subtopologies=[part]))
-
-    (one,) = found.subtopologies
-    sizes = {
-        t.name: (t.partitions, t.replication_factor) for t in one.state_changelog_topics.values()
-    }
-    assert found.topology_epoch == 4
-    assert sizes == {"a": (3, 2), "b": (None, None)}
-
-
-@pytest.mark.parametrize(("endpoint", "told"), [(None, None), (("h", 7), "h:7")])
-def test_the_endpoint_of_a_member_of_a_streams_group(endpoint: Any, told: str | None) -> None:
-    given = None if endpoint is None else streams.Endpoint(host=endpoint[0], port=endpoint[1])
-
-    (member,) = streams_group(members=[streams.Member(member_id="m", user_endpoint=given)]).members
-
-    assert member.user_endpoint == told
-
-
-def test_the_error_of_a_streams_group() -> None:
-    assert isinstance(
-        streams_group(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
-        GroupAuthorizationFailedError,
-    )
-
-
-# -- transactions ----------------------------------------------------------------------------------
-
-
-@known_or_not
-def test_the_start_of_a_transaction(sent: int, told: int | None) -> None:
-    one = described_transactions.TransactionState(
-        transactional_id="t", transaction_state="Ongoing", transaction_start_time_ms=sent
-    )
-    response = described_transactions.DescribeTransactionsResponse(transaction_states=[one])
-
-    found: Any = transactions.described_transactions(response, 1)["t"]
-
-    assert found.transaction_start_time_ms == told
-
-
-@known_or_not
-def test_the_coordinator_epoch_and_the_open_transaction_of_a_producer(
-    sent: int, told: int | None
-) -> None:
-    one = producers.ProducerState(coordinator_epoch=sent, current_txn_start_offset=sent)
-    partition = producers.PartitionResponse(
-        partition_index=0, error_message=None, active_producers=[one]
-    )
-    topic = producers.TopicResponse(name="orders", partitions=[partition])
-
-    found: Any = transactions.described_producers(
-        producers.DescribeProducersResponse(topics=[topic])
-    )
-
-    (state,) = found[ORDERS]
-    assert (state.coordinator_epoch, state.current_transaction_start_offset) == (told, told)

@@ -32,7 +32,13 @@ from pyk.clients import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
-from pyk.clients.admin import ScramCredentialInfo
+from pyk.clients.admin import (
+    AccessControlEntryFilter,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    ScramCredentialInfo,
+)
 
 PLACE = TopicPartition("orders", 0)
 ID = UUID(int=1)
@@ -242,6 +248,15 @@ def test_a_mistake_is_named_before_anything_is_connected(
         (lambda: FeatureUpdate("x", "1"), "level of FeatureUpdate must be an int"),
         (lambda: FeatureUpdate("x", 1, "UPGRADE"), "UpgradeType.SAFE_DOWNGRADE"),
         (lambda: AbortTransactionSpec(PLACE, 1, 0, None), "0 where describe_producers has None"),
+        (lambda: FeatureUpdate("x", 1, True), "not True$"),
+        (
+            lambda: AccessControlEntry("User:a", AclOperation.READ, "allow"),
+            "permission_type must be",
+        ),
+        (lambda: AclBinding(ResourcePattern(ResourceType.TOPIC, "o"), "x"), "entry of AclBinding"),
+        (lambda: ResourcePatternFilter(pattern_type="literal"), "pattern_type must be"),
+        (lambda: AccessControlEntryFilter(operation="read"), "operation must be"),
+        (lambda: AclBindingFilter(entry="x"), "entry of AclBindingFilter"),
         (lambda: AclBinding("o", READS), "pattern of AclBinding must be a ResourcePattern"),
         (lambda: AclBindingFilter("o"), "pattern of AclBindingFilter must be a ResourcePatternF"),
         (lambda: ClientQuotaAlteration({"user": "b"}, {}), "must be a ClientQuotaEntity"),
