@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
-from support.consuming import cluster_with_orders, make_consumer, produce, reference_cluster
-from support.processing import Processors
+from support.consuming import (
+    cluster_with_orders,
+    make_consumer,
+    produce,
+    read,
+    reference_cluster,
+)
+from support.processing import Processor, Processors
 
 
 @virtual_time
@@ -139,3 +145,22 @@ async def test_a_consumer_that_is_closed_during_a_revocation_does_not_wait_for_i
         assert len(first.cancelled) == 2
         await eventually(lambda: len(second.handled) == 2)
         await second.wake()
+
+
+@virtual_time
+async def test_what_the_application_reads_again_from_the_beginning_is_not_skipped_by_the_end():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            member = Processor(consumer, 0.01, {(0, 5)}, [], {})
+            task = asyncio.create_task(consumer.process(member.handle))
+            await eventually(lambda: member.running == 1 and len(member.handled) == 5)
+            with cluster.faults.on("ListOffsets").delay(2_000):
+                consumer.seek_to_beginning(("orders", 0))
+                task.cancel()
+                await asyncio.wait({task})
+
+            values = await read(consumer, 10)
+
+        assert values == [b"%d" % number for number in range(10)]

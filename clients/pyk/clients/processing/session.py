@@ -13,9 +13,11 @@ from typing import Any
 
 from pyk.clients.consumer.commits.commits import OTHER_GENERATION
 from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.positions.assigned_partition import PositionState
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.errors import KafkaError
+from pyk.clients.offsets import OffsetSpec
 from pyk.clients.processing.batches import records_of
 from pyk.clients.processing.calls import note_origin
 from pyk.clients.processing.delays import Delays
@@ -219,5 +221,7 @@ class HandlerSession:
         self.pauses.end(partition)
         unfinished, position = partition.first_unfinished, assigned.buffer.position
         # Not forward: where the log was truncated, or the application seeked, other records follow.
+        if assigned.state is PositionState.RESET and assigned.end is OffsetSpec.EARLIEST:
+            return
         if unfinished is not None and not 0 <= position < unfinished:
             self._core.positions.seek(assigned, unfinished, -1)
