@@ -84,19 +84,24 @@ NOT_NEEDED = {
 }
 
 
-@pytest.mark.parametrize("words", LIGHT)
-def test_a_light_command_loads_little_more_than_a_client(words: str) -> None:
+def modules_of_command(words: str) -> set[str]:
+    """Return the modules of a command that worked, with a cluster that has a topic."""
     with Cluster() as cluster:
         cluster.create_topic("orders")
-        loaded = modules_after(
+        return modules_after(
             "import io, sys\n"
-            "out, sys.stdout = sys.stdout, io.StringIO()\n"
+            "out, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())\n"
             "from pyk.command_line.main import main\n"
             f"try: main({[*words.split(), '-b', cluster.bootstrap]!r})\n"
             "except SystemExit as ended: code = ended.code\n"
             "sys.stdout = out\n"
             "assert code == 0, code"
         )
+
+
+@pytest.mark.parametrize("words", LIGHT)
+def test_a_light_command_loads_little_more_than_a_client(words: str) -> None:
+    loaded = modules_of_command(words)
 
     prefix = "pyk.protocol.messages."
     messages = {name.removeprefix(prefix) for name in loaded if name.startswith(prefix)}
@@ -106,12 +111,28 @@ def test_a_light_command_loads_little_more_than_a_client(words: str) -> None:
     assert len({name for name in loaded if name.startswith("pyk.")}) < 240
 
 
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ("produce orders /dev/null", {"pyk.clients.admin", "pyk.clients.consumer"}),
+        ("consume orders --until end", {"pyk.clients.admin", "pyk.clients.producer"}),
+    ],
+)
+def test_producing_and_consuming_load_only_their_client(words: str, others: set[str]) -> None:
+    loaded = modules_of_command(words)
+
+    unwanted = NOT_NEEDED - {"pyk.clients.consumer", "pyk.clients.producer"} | others
+    assert unwanted & loaded == set()
+    assert len({name for name in loaded if name.startswith("pyk.")}) < 310
+
+
 def test_a_producer_loads_no_other_client() -> None:
     loaded = modules_after("from pyk.clients import Producer")
 
     unwanted = {
         "attr",
         "pyk.clients.admin",
+        "json",
         "pyk.clients.config.keyword_arguments",
         "pyk.clients.share",
         "pyk.protocol.sasl",

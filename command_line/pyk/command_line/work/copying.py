@@ -12,7 +12,7 @@ from pyk.command_line.frame.settings import Settings
 from pyk.command_line.records.outgoing import OutgoingRecord
 from pyk.command_line.work.consuming import Wanted, read_topic
 from pyk.command_line.work.printing import Condition, Records
-from pyk.command_line.work.producing import Sending, check_topic
+from pyk.command_line.work.producing import Paced, Sending, check_topic
 
 ISOLATION = {"isolation.level": "read_committed"}
 """What was aborted in the source must not become a record in the target."""
@@ -26,7 +26,7 @@ class CopyPrinter:
     ) -> None:
         self.count = 0
         self._keeps_partitions = keeps_partitions
-        self._sending = Sending(client, target, partitions, rate=None, is_told=False)
+        self._sending = Sending(client, target, partitions, Paced(None), is_told=False)
 
     def take(self, records: Records, inside: Condition) -> None:
         for record in records:

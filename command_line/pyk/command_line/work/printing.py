@@ -14,7 +14,6 @@ from pyk.command_line.frame.commands import colour_wish
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import is_terminal, wants_json
 from pyk.command_line.records.filters import RecordFilter
-from pyk.command_line.records.json_form import record_form
 from pyk.command_line.text import printable, to_line
 
 Records = ConsumerRecords[Any, Any]
@@ -137,6 +136,8 @@ def _accepts(record_filter: RecordFilter, inside: Condition) -> Condition:
 
 def _default_format() -> Callable[[Any], bytes]:
     if wants_json():
+        from pyk.command_line.records.json_form import record_form  # which loads json
+
         return lambda record: to_line(record_form(record)).encode() + b"\n"
     if not is_terminal():
         return _line

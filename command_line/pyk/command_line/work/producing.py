@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-import attrs
-
 from pyk.clients import (
     Delivery,
     KafkaError,
@@ -21,7 +19,6 @@ from pyk.clients.wording import counted
 from pyk.command_line.frame.connecting import producer
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import note, print_json, wants_json
-from pyk.command_line.records.json_form import parse_record
 from pyk.command_line.records.outgoing import Additions, LineReader, OutgoingRecord, Pace
 from pyk.command_line.records.sources import STANDARD_INPUT, TABLES, format_of, shown
 from pyk.command_line.work.table_files import read_tables
@@ -47,7 +44,7 @@ def produce_files(
         partitions = check_topic(client, topic)
         if additions.partition is not None:
             _check_partition(topic, additions.partition, partitions)
-        sending = Sending(client, topic, partitions, rate, is_told=wants_json())
+        sending = Sending(client, topic, partitions, Paced(rate), is_told=wants_json())
         for name in files:
             kind = format_of(name, source)
             if kind in TABLES:
@@ -79,7 +76,7 @@ class Paced:
             time.sleep(delay)
 
 
-@attrs.define
+@slotted.define
 class Sending:
     """Sends records, and remembers those that are not acknowledged yet."""
 
@@ -87,19 +84,16 @@ class Sending:
     topic: str
     partitions: set[int]
     """Those that the topic had at the start; partitions are only ever added."""
-    rate: float | None
+    paced: Paced
     is_told: bool
     """Print where each record is."""
     count: int = 0
-    _pace: Paced = attrs.field(
-        default=attrs.Factory(lambda self: Paced(self.rate), takes_self=True), init=False
-    )
-    _pending: deque[Delivery] = attrs.Factory(deque)
+    _pending: deque[Delivery] = slotted.field(factory=deque)
 
     def send(self, record: OutgoingRecord) -> None:
         """Send a record when it is due; raise the error of an earlier one."""
         self._check_partition(record.partition)
-        self._pace.wait()
+        self.paced.wait()
         self._pending.append(
             self.client.send(
                 self.topic,
@@ -205,7 +199,11 @@ def _send_records(
 def _record(data: bytes, kind: str, reader: LineReader) -> OutgoingRecord:
     if kind == "whole":
         return OutgoingRecord(value=data)
-    return parse_record(data) if kind == "json" else reader.read(data)
+    if kind == "json":
+        from pyk.command_line.records.json_form import parse_record  # which loads json
+
+        return parse_record(data)
+    return reader.read(data)
 
 
 def _pieces(name: str, kind: str, delimiter: bytes) -> Iterator[bytes]:

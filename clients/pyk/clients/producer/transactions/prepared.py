@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pyk.clients.producer.sending.sequences import ProducerIdentity
@@ -35,11 +34,15 @@ class PreparedTransaction:
 
     def to_json(self) -> str:
         """Return the state as a short JSON text."""
+        import json  # few producers need it
+
         return json.dumps({name: getattr(self, name) for name in _FIELDS}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> PreparedTransaction:
         """Return the state that :meth:`to_json` wrote; raise ``ValueError`` for anything else."""
+        import json
+
         values: Any = json.loads(text)
         match values:
             case {
