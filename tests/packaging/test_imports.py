@@ -79,6 +79,7 @@ NOT_NEEDED = {
     "pyk.protocol.sasl",
     "rich",
     "shlex",
+    "ssl",
     "tempfile",
     "tomllib",
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from pyk.command_line.arguments import MomentType, NameAndValue
-from pyk.command_line.frame.commands import ClusterCommand, complete_profiles
+from pyk.command_line.frame.commands import CopyingCommand, complete_profiles
 from pyk.command_line.frame.completions import complete_groups, complete_topics
 from pyk.command_line.frame.settings import Settings
 from pyk.command_line.moments import EARLIEST, Moment
 
 
-@click.command(cls=ClusterCommand)
+@click.command(cls=CopyingCommand)
 @click.argument("source", shell_complete=complete_topics)
 @click.argument("target", shell_complete=complete_topics)
 @click.option("--to-bootstrap", metavar="HOST:PORT", help="The cluster of TARGET, if another.")

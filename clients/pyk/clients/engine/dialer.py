@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as randomness
-import ssl
+import sys
 from typing import TYPE_CHECKING
 
 from pyk.clients.config import ClientConfig
@@ -265,6 +265,10 @@ def _tls_failure(error: Exception) -> TlsFailure | None:
     A server may refuse the client's certificate after the handshake: then the error of TLS is the
     cause of a lost connection.
     """
+    if "ssl" not in sys.modules:  # which no client without TLS needs
+        return None
+    import ssl
+
     found = error if isinstance(error, ssl.SSLError) else error.__cause__
     if isinstance(found, ssl.SSLCertVerificationError):
         return explain_tls(found.reason, found.verify_code, found.verify_message)

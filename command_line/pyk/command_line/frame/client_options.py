@@ -72,6 +72,13 @@ def client_options(
     return given
 
 
+def has_addresses_alone(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """Return whether nothing is given to clients but addresses, so that they do without TLS."""
+    is_named = settings.bootstrap is not None or bool(environment.get("PYK_BOOTSTRAP"))
+    more = (settings.profile, environment.get("PYK_PROFILE"), settings.properties, settings.options)
+    return is_named and not any(more)
+
+
 def merged(*layers: Mapping[str, object]) -> dict[str, object]:
     """Return options of which the last wins, whether it is written with dots or without."""
     last: dict[str, tuple[str, object]] = {}

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.command_line.frame.client_options import References, client_options
+from pyk.command_line.frame.client_options import (
+    References,
+    client_options,
+    has_addresses_alone,
+)
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.profiles import Profiles
 from pyk.command_line.frame.settings import Settings
@@ -41,6 +45,27 @@ def test_the_passwords_of_the_default_profile_do_not_go_to_a_cluster_named_other
     profiles = Profiles("config.toml", "shop", PROFILES.by_name)
 
     assert options(environment, profiles=profiles, **settings) == {"bootstrap_servers": "x:1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings", "expected"),
+    [
+        ({}, {"bootstrap": "x:1"}, True),
+        ({"PYK_BOOTSTRAP": "x:1"}, {}, True),
+        ({"PYK_BOOTSTRAP": ""}, {}, False),
+        ({}, {}, False),
+        ({"PYK_PROFILE": "shop"}, {"bootstrap": "x:1"}, False),
+        ({}, {"bootstrap": "x:1", "profile": "shop"}, False),
+        ({}, {"bootstrap": "x:1", "properties": "client.properties"}, False),
+        ({}, {"bootstrap": "x:1", "options": {"security.protocol": "env:PROTOCOL"}}, False),
+    ],
+)
+def test_only_a_client_that_is_given_an_address_alone_does_without_tls(
+    environment: dict[str, str], settings: dict[str, object], expected: bool
+) -> None:
+    given = Settings(**settings)  # type: ignore[arg-type]
+
+    assert has_addresses_alone(given, environment) is expected
 
 
 def test_an_empty_variable_names_no_cluster() -> None:
