@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from pyk.clients import ConfigResource, NewTopic, OffsetSpec, UserScramCredentialDeletion
+from pyk.clients.admin import AclBindingFilter
 from pyk.clients.errors import (
     KafkaTimeoutError,
     TopicAuthorizationFailedError,
@@ -25,7 +26,9 @@ from pyk.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from pyk.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from pyk.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.metadata import MetadataRequest
@@ -79,6 +82,18 @@ async def test_a_broker_has_a_millisecond_at_least() -> None:
         assert cluster.requests(CreateTopicsRequest)[0].message.timeout_ms == 1
 
 
+@virtual_time
+async def test_a_coordinator_is_told_a_millisecond_at_least_for_a_fenced_transaction() -> None:
+    async with administered() as (cluster, admin):
+        await admin.describe_cluster()
+        fenced = InitProducerIdResponse(producer_id=7, producer_epoch=4)
+        cluster.on(InitProducerIdRequest, fenced)
+
+        await admin.fence_producers(["shop"], timeout=0.0004)
+
+        assert cluster.requests(InitProducerIdRequest)[0].message.transaction_timeout_ms == 1
+
+
 # -- versions --------------------------------------------------------------------------------------
 
 BILLS = ConfigResource.topic("bills")
@@ -126,6 +141,18 @@ async def test_groups_without_a_filter_are_listed_by_brokers_of_all_versions() -
         assert await admin.list_groups() == []
 
 
+@virtual_time
+async def test_a_topic_that_was_described_in_pages_is_not_asked_for_by_metadata_too() -> None:
+    async with administered() as (cluster, admin):
+        cluster.add_topic("orders", [1])
+        await admin.describe_cluster()
+        count = len(cluster.requests(MetadataRequest))
+
+        await admin.describe_topics(["orders"])
+
+        assert len(cluster.requests(MetadataRequest)) == count
+
+
 # -- retries ---------------------------------------------------------------------------------------
 
 
@@ -164,6 +191,15 @@ async def test_only_changes_may_have_been_done() -> None:
             await admin.describe_delegation_token(timeout=2)
 
         assert "may have been done" not in str(raised.value)
+
+
+@virtual_time
+async def test_a_filter_of_acls_that_a_broker_leaves_out_is_an_error() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(DeleteAclsRequest, DeleteAclsResponse())
+
+        with pytest.raises(KafkaTimeoutError, match="node 1 left out"):
+            await admin.delete_acls([AclBindingFilter()], timeout=2)
 
 
 # -- which broker ----------------------------------------------------------------------------------
