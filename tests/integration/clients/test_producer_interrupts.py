@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from pyk.clients import Producer
 from pyk.reference_broker import Cluster
-from support.interrupts import MANY_POINTS, interrupted_everywhere
+from support.interrupts import MANY_POINTS, handled_everywhere, interrupted_everywhere
 from support.real_time import IN_TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -148,3 +149,24 @@ def test_every_record_is_settled_when_close_is_interrupted_anywhere(
     begin()
     assert interrupted_everywhere(close, check, step=23) > 10
     producers[-1].close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signal")
+def test_the_handler_of_a_signal_that_waits_for_a_producer_in_the_middle_of_send_harms_no_record(
+    cluster: Cluster, topic: str
+) -> None:
+    it = Interrupted(cluster, topic)
+    sent = [it.producer.send(topic, b"x", partition=1)]
+
+    def wait() -> None:
+        for call in (it.producer.flush, sent[-1].result):
+            with contextlib.suppress(RuntimeError):  # inside send() itself
+                call(IN_TIME)
+
+    def send() -> None:
+        sent.append(it.producer.send(topic, b"x", partition=1))
+
+    assert handled_everywhere(send, wait) > 2
+    it.check(None)
+    assert [delivery.exception(0) for delivery in sent] == [None] * len(sent)
+    it.producer.close()

@@ -11,6 +11,7 @@ cdef class LoopThread:
     cdef readonly ForkGuard guard
     cdef readonly object loop
     cdef public object at_exit
+    cdef public object at_wait
     cdef public object at_end
     cdef object _name
     cdef object _state

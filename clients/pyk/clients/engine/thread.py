@@ -76,6 +76,8 @@ class LoopThread:
         self._name = name
         self.at_exit: Callable[[], object] | None = None
         """Called when the program ends and this was not closed."""
+        self.at_wait: Callable[[], object] | None = None
+        """Called by a thread that is about to wait for the loop; raises where it must not."""
         self.at_end: Callable[[StateError | None], object] | None = None
         """Called in the loop when it ends, with the failure that ends it if there is one; must not
         wait."""
@@ -104,6 +106,8 @@ class LoopThread:
                 f"a blocking {self._name} cannot be called from its own event loop (from a "
                 "callback, for instance): it would wait for itself"
             )
+        if self.at_wait is not None:
+            self.at_wait()
 
     def call(
         self,
@@ -118,7 +122,7 @@ class LoopThread:
         None for no limit), with :class:`KafkaTimeoutError`; coroutines that keep deadlines of their
         own need none here. Without ``may_drive`` this waits as :meth:`wait_aside`.
         """
-        call = Call(coroutine, self.new_waiter())
+        call = Call(coroutine, DrivingWaiter(self._drivers, self.guard))
         try:
             self._calls[call] = None
             self._enter()
@@ -190,6 +194,8 @@ class LoopThread:
 
     def new_waiter(self) -> Waiter:
         """Return a waiter for a thread, which drives the loop meanwhile."""
+        if self.at_wait is not None:
+            self.at_wait()
         return DrivingWaiter(self._drivers, self.guard)
 
     def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:

@@ -176,6 +176,10 @@ class RecordAccumulator:
         self.admission.failed(error, self.admission.term)
         raise error
 
+    def check_thread(self) -> None:
+        """Raise ``RuntimeError`` if this thread is in the middle of a call to the accumulator."""
+        self._mutex.check()
+
     def choose_partition(self, topic: TopicBatches) -> int:
         """Return the partition of ``topic`` that is being filled with records without a key."""
         self._mutex.check()

@@ -252,6 +252,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         # Neither may refer to the producer, or one that is dropped would stay for ever.
         thread.at_exit = functools.partial(_close, core, thread, EXIT_SECONDS)
         thread.at_end = core.abort
+        # The handler of a signal may wait in the middle of a send, whose lock the loop needs.
+        thread.at_wait = core.accumulator.check_thread
         self._thread = thread
         self._core = core
 
