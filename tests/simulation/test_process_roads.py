@@ -277,3 +277,42 @@ async def test_a_record_whose_time_nobody_can_read_is_handled_at_once(due):
 
             partition = TopicPartition("orders.1m", 0)
             assert (await consumer.committed([partition]))[partition].offset == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"dead_letter": "orders.1m"}, {"retry": RetryPolicy()}])
+@virtual_time
+async def test_a_topic_that_is_no_retry_topic_of_the_policy_has_no_delays(options):
+    async with cluster_with("orders.copy", "orders.1m") as cluster:
+        handled: list[bytes] = []
+
+        async def handle(record: Any) -> None:
+            handled.append(record.value)
+
+        clients = client_options(network_of(cluster))
+        async with AsyncProducer(cluster.bootstrap, **clients) as producer:
+            headers = [("pyk-retry-at", b"%d" % (current_clock().time_ms() + 3_600_000))]
+            await producer.send_and_wait("orders.copy", b"copied", headers=headers)
+        async with make_consumer(cluster, group_id="g", topics=["orders.copy"]) as consumer:
+            task = asyncio.create_task(consumer.process(handle, **options))
+            await eventually(lambda: handled == [b"copied"])
+            consumer.wakeup()
+            await task
+
+
+@virtual_time
+async def test_each_step_of_a_record_that_fails_is_logged(caplog):
+    retry = RetryPolicy(attempts=2, backoff=20, topics={"orders.1m": 60})
+    async with cluster_with("orders.1m", "orders.dead") as cluster:
+        options = {"group_id": "g", "topics": ["orders", "orders.1m"]}
+        async with make_consumer(cluster, **options) as consumer:
+            processing = consumer.process(
+                fail, retry=retry, dead_letter="orders.dead", ordering="none"
+            )
+            task = asyncio.create_task(processing)
+            await asyncio.sleep(300)
+            consumer.wakeup()
+            await task
+
+    assert "; called again in " in caplog.text
+    assert "; moved to retry topic 'orders.1m'" in caplog.text
+    assert "; moved to dead letter topic 'orders.dead'" in caplog.text
