@@ -239,10 +239,16 @@ def test_a_call_behind_one_in_flight_may_be_abandoned() -> None:
     first = brokers.persister.read(KEYS[0], 0)
     second = brokers.persister.read(KEYS[0], 1)
 
-    second.abandon()
+    third = brokers.persister.read(KEYS[0], 2)
 
+    second.abandon()
     assert brokers.asked_about == [[("workers", 0)]]
+    brokers.answer(ErrorCode.NOT_COORDINATOR)
+    third.abandon()
+    assert not brokers.asked
+    brokers.advance(1)
     brokers.answer()
+
     assert codes(first) == [ErrorCode.NONE]
     assert not brokers.asked
 

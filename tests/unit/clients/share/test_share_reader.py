@@ -14,7 +14,7 @@ from pyk.clients.share.acknowledge_type import AcknowledgeType
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_reader import ShareReader
 from support.acquired import LOCKED_UNTIL, acquired_records
-from support.record_batches import control_batch, sealed
+from support.record_batches import control_batch, raw_batch, record, sealed
 
 GAP, ACCEPT, RELEASE = 0, 1, 2
 
@@ -50,8 +50,8 @@ class Reading:
         """Return the offsets of one poll that reaches the application."""
         spans, records = self.reader.take(max_records)
         self.reader.is_under_way = False
-        found = [record for span in spans for record in span] if records is None else records
-        return [record.offset for record in found]
+        found = [each for span in spans for each in span] if records is None else records
+        return [each.offset for each in found]
 
 
 def four(base_offset: int = 0) -> Any:
@@ -108,16 +108,86 @@ def test_what_iteration_has_not_come_to_is_polled_next() -> None:
     assert reading.outcomes == [(0, 0, ACCEPT)]
 
 
-def test_a_part_that_iteration_has_left_at_its_last_record_leaves_gaps() -> None:
-    data = sealed(b"0") + control_batch(1, base_offset=1)
-    reading = Reading(acquired_records(data, [(0, 1, 1)]))
+@pytest.mark.parametrize("last", [1, 3])
+def test_a_part_that_iteration_has_left_at_its_last_record_leaves_gaps(last: int) -> None:
+    data = raw_batch(record(0), 1, last_offset_delta=last)
+    reading = Reading(acquired_records(data, [(0, last, 1)]))
     reader = reading.reader
     reader.open_span()
     reader.next_record()
 
     assert not reader.open_span()
 
-    assert reading.outcomes == [(0, 0, ACCEPT), (1, 1, GAP)]
+    assert reading.outcomes == [(0, 0, ACCEPT), (1, last, GAP)]
+
+
+def test_iteration_says_whether_it_waits() -> None:
+    reading = Reading(four())
+    reading.reader.open_span()
+    assert (reading.buffer.wanted, reading.reader.calls) == (0, 1)
+    reading.reader.come_back()
+    reading.poll()
+
+    assert not reading.reader.open_span()
+
+    assert (reading.buffer.wanted, reading.reader.calls) == (1, 3)
+    assert not reading.reader.is_under_way
+
+
+def test_a_later_part_is_left_where_iteration_was() -> None:
+    reading = Reading(four(), four(10))
+    reader = reading.reader
+    for count in (4, 1):
+        reader.open_span()
+        for _ in range(count):
+            reader.next_record()
+
+    assert reading.poll() == [11, 12, 13]
+    reader.come_back()
+    assert reading.outcomes == [(0, 3, ACCEPT), (10, 10, ACCEPT), (11, 13, ACCEPT)]
+
+
+def test_a_part_is_left_once() -> None:
+    reading = Reading(four())
+    reading.reader.open_span()
+    reading.reader.next_record()
+
+    reading.reader.come_back()
+    reading.reader.come_back()
+
+    assert reading.outcomes == [(0, 0, ACCEPT)]
+    assert reading.poll() == [1, 2, 3]
+
+
+def test_a_part_of_which_nothing_was_taken_is_not_accepted() -> None:
+    reading = Reading(four())
+    reading.reader.open_span()
+
+    reading.reader.come_back()
+
+    assert reading.outcomes == []
+
+
+def test_a_commit_accepts_what_iteration_has_given_and_leaves_the_part_open() -> None:
+    reading = Reading(four())
+    reader = reading.reader
+    reader.open_span()
+    reader.next_record()
+
+    reader.finish()
+    reader.finish()
+    assert reading.outcomes == [(0, 0, ACCEPT)]
+    assert reader.next_record().offset == 1
+
+
+def test_what_an_application_says_of_iterated_records_is_all_that_is_said() -> None:
+    reading = Reading(four(), is_explicit=True)
+    reading.reader.open_span()
+    assert reading.reader.acknowledge(reading.reader.next_record(), AcknowledgeType.REJECT)
+
+    reading.reader.come_back()
+
+    assert reading.outcomes == [(0, 0, int(AcknowledgeType.REJECT))]
 
 
 def test_a_refused_record_is_released_alone_and_iteration_goes_on() -> None:
@@ -135,6 +205,26 @@ def test_a_refused_record_is_released_alone_and_iteration_goes_on() -> None:
     assert reading.outcomes[2:] == [(2, 3, ACCEPT)]
 
 
+def test_what_comes_after_a_refused_record_is_polled_once() -> None:
+    reading = Reading(four(), refuses=b"1")
+    reader = reading.reader
+    reader.open_span()
+    reader.next_record()
+    with pytest.raises(DeserializationError):
+        reader.next_record()
+    assert reader.next_record().offset == 2
+
+    assert reading.poll() == [3]
+
+
+def test_iteration_leaves_deserializing_to_a_caller_who_wants_it() -> None:
+    reading = Reading(four(), refuses=b"0")
+    reading.reader.deserialize(False)
+    reading.reader.open_span()
+
+    assert reading.reader.next_record().offset == 0
+
+
 # -- many records ----------------------------------------------------------------------------------
 
 
@@ -146,6 +236,39 @@ def test_a_poll_takes_no_more_than_it_asks_for_and_accepts_the_one_before() -> N
     assert reading.poll(6) == [12, 13]
     assert reading.outcomes == [(0, 3, ACCEPT), (10, 11, ACCEPT)]
     assert reading.reader.polled == 8
+
+
+def test_a_poll_may_want_one_record() -> None:
+    reading = Reading(four())
+
+    assert reading.poll(1) == [0]
+    assert reading.poll(1) == [1]
+    assert reading.reader.calls == 2
+
+
+def test_offsets_without_records_do_not_end_a_poll() -> None:
+    reading = Reading(acquired_records(control_batch(1, base_offset=0), [(0, 0, 1)]), four(10))
+
+    assert reading.poll() == [10, 11, 12, 13]
+    assert reading.outcomes == [(0, 0, GAP)]
+
+
+def test_a_poll_must_be_acknowledged_before_the_next_one() -> None:
+    reading = Reading(four(), is_explicit=True)
+    reading.poll()
+
+    with pytest.raises(StateError, match="4 records must be acknowledged"):
+        reading.reader.come_back()
+
+
+def test_nothing_is_held_before_it_has_reached_the_application() -> None:
+    reading = Reading(four(), is_explicit=True)
+    reading.reader.take(100)  # and an interrupt
+
+    reading.reader.hold_handed()
+
+    assert reading.reader.held is not None
+    assert reading.reader.held.undecided == 0
 
 
 def test_a_poll_in_vain_says_how_many_records_it_wants() -> None:
@@ -172,9 +295,13 @@ def test_records_before_a_refused_one_come_first() -> None:
     reading = Reading(four(), four(10), refuses=b"2")
 
     assert reading.poll() == [0, 1]
+    assert reading.reader.polled == 2
+    rooms = reading.rooms
     with pytest.raises(DeserializationError) as refused:
         reading.reader.take(100)
     assert refused.value.offset == 2
+    assert reading.rooms == rooms + 1
+    assert not reading.reader.is_under_way
     assert reading.outcomes == [(0, 1, ACCEPT), (2, 2, RELEASE)]
     assert reading.buffer.wanted == 0
     assert reading.poll() == [3, 10, 11]
@@ -209,7 +336,7 @@ def test_a_batch_that_cannot_be_read_is_released_after_what_can() -> None:
 
     assert reading.poll() == [0]
     rooms = reading.rooms
-    with pytest.raises(CorruptRecordError):
+    with pytest.raises(CorruptRecordError, match=r"orders-0 at offset 1.*released"):
         reading.reader.take(100)
 
     assert reading.outcomes == [(0, 0, ACCEPT), (1, 1, RELEASE)]
@@ -239,6 +366,8 @@ def test_handlers_acknowledge_what_is_left_to_them() -> None:
     reading.reader.leaves_to_handlers = True
     reading.poll()
 
+    reading.reader.come_back()
+    reading.reader.leaves_to_handlers = False
     reading.reader.come_back()
 
     assert reading.outcomes == []
@@ -276,10 +405,10 @@ def test_only_held_records_of_this_consumer_are_acknowledged_fast(attention: int
     reading = Reading(four(), is_explicit=True)
     spans, _ = reading.reader.take(100)
     reading.reader.is_under_way = False
-    record, *others = spans[0]
+    mine, *others = spans[0]
     reading.buffer.attention = attention
     assert not reading.reader.acknowledge("not a record", AcknowledgeType.ACCEPT)
-    assert not reading.reader.acknowledge(record, 1)
+    assert not reading.reader.acknowledge(mine, 1)
     assert not reading.reader.acknowledge(first, AcknowledgeType.ACCEPT)
-    assert reading.reader.acknowledge(record, AcknowledgeType.ACCEPT) is not bool(attention)
+    assert reading.reader.acknowledge(mine, AcknowledgeType.ACCEPT) is not bool(attention)
     assert len(others) == 3

@@ -11,6 +11,7 @@ from pyk.protocol.messages.share_group_records import (
 )
 from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
 from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
+from pyk.reference_broker.coordinator.group.share.state_topics import NamedPartitions, StateTopics
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, code_of
 
@@ -143,6 +144,7 @@ def test_a_topic_that_is_deleted_while_its_offsets_are_is_forgotten(
     groups.delete_topic("orders")
 
     assert groups.group.topics.topic_ids == {BILLS}
+    assert groups.group.topics.deleting == {}
 
 
 def test_what_is_initialized_after_its_group_was_deleted_makes_no_group(
@@ -428,6 +430,38 @@ def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
     assert groups.group.topics.deleting == {ORDERS: "orders"}
     groups.ask(lambda shard: shard.share_offsets.deleted(GROUP, [ORDERS]))
     assert groups.group.topics.topic_ids == {BILLS}
+
+
+def test_a_deletion_of_offsets_that_was_not_completed_can_be_repeated(
+    groups: ShareGroupsOfShard,
+) -> None:
+    emptied(groups)
+    begin = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
+    length = len(groups.log)
+
+    again = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
+
+    assert again == begin == TopicsToDelete(partitions={ORDERS: {0, 1, 2}}, refused={})
+    assert len(groups.log) == length
+
+
+def test_offsets_of_topics_that_do_not_exist_change_nothing(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    length = len(groups.log)
+
+    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"missing": {0: 7}}))
+
+    assert asked.start_offsets == {}
+    assert len(groups.log) == length
+
+
+def test_only_what_is_being_initialized_becomes_initialized() -> None:
+    orders = NamedPartitions("orders", frozenset({3}))
+    topics = StateTopics(initializing={ORDERS: orders})
+
+    after = topics.end_initializing({ORDERS: frozenset({3, 4})}, {})
+
+    assert after == StateTopics(initialized={ORDERS: orders})
 
 
 def test_an_empty_share_group_does_not_expire(groups: ShareGroupsOfShard) -> None:

@@ -121,7 +121,7 @@ class ShareMembership:
         """Update the description of the member; return whether its subscription has changed."""
         after = beat.describe(before)
         known = draft.group
-        is_due = bool(known.members) and is_assignment_due(known)
+        is_due = is_assignment_due(known)
         if after != known.members.get(after.member_id):
             draft.add(member_record(known.group_id, after))
         has_changed = after.topic_names != before.topic_names
