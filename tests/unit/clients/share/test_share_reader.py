@@ -132,6 +132,9 @@ def test_iteration_says_whether_it_waits() -> None:
 
     assert (reading.buffer.wanted, reading.reader.calls) == (1, 3)
     assert not reading.reader.is_under_way
+    reading.buffer.append(four(10))
+    assert reading.reader.open_span()
+    assert reading.buffer.wanted == 0
 
 
 def test_a_later_part_is_left_where_iteration_was() -> None:
@@ -156,6 +159,7 @@ def test_a_part_is_left_once() -> None:
     reading.reader.come_back()
 
     assert reading.outcomes == [(0, 0, ACCEPT)]
+    assert reading.reader.next_record() is None
     assert reading.poll() == [1, 2, 3]
 
 
@@ -332,14 +336,15 @@ def test_a_part_whose_only_record_is_refused_is_released_as_a_whole() -> None:
 def test_a_batch_that_cannot_be_read_is_released_after_what_can() -> None:
     broken = bytearray(sealed(b"b", base_offset=1))
     broken[-1] ^= 1
-    reading = Reading(acquired_records(sealed(b"a") + bytes(broken), [(0, 1, 1)]))
+    ranges = [(0, 1, 1), (3, 4, 1)]
+    reading = Reading(acquired_records(sealed(b"a") + bytes(broken), ranges))
 
     assert reading.poll() == [0]
     rooms = reading.rooms
     with pytest.raises(CorruptRecordError, match=r"orders-0 at offset 1.*released"):
         reading.reader.take(100)
 
-    assert reading.outcomes == [(0, 0, ACCEPT), (1, 1, RELEASE)]
+    assert reading.outcomes == [(0, 0, ACCEPT), (1, 1, RELEASE), (3, 4, RELEASE)]
     assert reading.rooms == rooms + 1
     assert not reading.reader.is_under_way
     assert not reading.buffer.queue
