@@ -89,6 +89,8 @@ async def test_a_group_is_waited_for_until_its_members_have_left() -> None:
 
         assert found is not None
         assert found.state == "Empty"
+        asked = cluster.requests(DescribeGroupsRequest)[0].message
+        assert not asked.include_authorized_operations
         assert 2 <= current_clock().now() < 2.5
 
 
@@ -120,6 +122,8 @@ async def test_the_end_of_a_log_and_a_lag_are_waited_for() -> None:
         lags = await admin.wait_until(Until.lag_is("g"))
 
         assert lags[ORDERS].lag == 0
+        levels = {one.message.isolation_level for one in cluster.requests(ListOffsetsRequest)}
+        assert levels == {0}, "the log end, not that of committed transactions"
 
 
 @virtual_time
