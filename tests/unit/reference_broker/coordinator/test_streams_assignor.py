@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,6 +131,50 @@ def test_a_member_with_the_standby_takes_over_a_task() -> None:
 
     assert assigned["b"].active == tasks(0, 1)
     assert assigned["c"].active == tasks(2)
+
+
+def test_a_member_with_the_standby_takes_over_before_the_first_of_equals() -> None:
+    before = {"b": Tasks(active=tasks(2)), "c": Tasks(active=tasks(1), standby=tasks(0))}
+
+    assigned = assign_sticky(members(own_processes("bc"), before), topology(s=3), 1)
+
+    assert assigned["c"].active == tasks(0, 1)
+
+
+def test_tasks_of_the_same_partition_stay_together() -> None:
+    before = {"a": Tasks(active=tasks(0, 1, of="s") | tasks(0, 1, of="t"))}
+
+    assigned = assign_sticky(members(own_processes("ab"), before), topology(s=2, t=2), 0)
+
+    assert assigned["a"].active == tasks(0, of="s") | tasks(0, of="t")
+
+
+@pytest.mark.parametrize("holder", ["b", "c"])
+def test_a_standby_stays_with_the_member_that_has_it(holder: str) -> None:
+    before = {"a": Tasks(active=tasks(0)), holder: Tasks(standby=tasks(0))}
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(s=1), 1)
+
+    assert [name for name, each in assigned.items() if each.standby] == [holder]
+
+
+def test_no_more_standbys_stay_than_are_wanted() -> None:
+    before = {name: Tasks(standby=tasks(0)) for name in "bc"} | {"a": Tasks(active=tasks(0))}
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(s=1), 1)
+
+    assert sum(len(each.standby) for each in assigned.values()) == 1
+
+
+@given(processes=process_of_member, topology=topologies, replicas=st.integers(0, 2))
+def test_the_order_in_which_members_joined_makes_no_difference(
+    processes: dict[str, str], topology: ConfiguredTopology, replicas: int
+) -> None:
+    joined = members(processes)
+
+    assigned = assign_sticky(joined, topology, replicas)
+
+    assert assigned == assign_sticky(dict(reversed(joined.items())), topology, replicas)
 
 
 def test_the_member_that_was_active_becomes_the_standby() -> None:
