@@ -16,6 +16,7 @@ from pyk.reference_broker.handlers.topics import delete_topics
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import virtual_time
+from support.logs import append, values
 from support.nodes import running
 from support.running_brokers import context, running_broker
 
@@ -71,6 +72,22 @@ async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
 
         await asyncio.sleep(1)
         assert [each for each in stored() if each.topic == "orders"] == []
+
+
+@virtual_time
+async def test_a_topic_that_is_created_again_has_no_records_of_logs_yet_to_be_deleted() -> None:
+    async with running_broker(partitions=500) as broker:
+        append(broker.services.replicas.get("orders", 499).log, b"old")
+        gone = DeleteTopicState(name="orders")
+        delete_topics(broker.services, DeleteTopicsRequest(topics=[gone]), context(6))
+        while "orders" in broker.image.topics:
+            await asyncio.sleep(0)
+
+        topic = CreatableTopic(name="orders", num_partitions=500, replication_factor=1)
+        forward(broker.services, CreateTopicsRequest(topics=[topic]), context(7))
+        await asyncio.sleep(1)
+
+        assert values(broker.services.replicas.get("orders", 499).log) == []
 
 
 @virtual_time

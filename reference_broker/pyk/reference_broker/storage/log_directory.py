@@ -169,8 +169,6 @@ class LogDirectory:
 
         See ``LogManager``. Raises ``OSError``.
         """
-        if partition in self._logs:
-            return True
         if self.names.has_directory(partition):
             known = self.names.topic_id(partition)
             if None in (known, topic_id) or known == topic_id:

@@ -233,6 +233,21 @@ def test_checkpoints_are_written_elsewhere_one_after_the_other(filesystem):
     assert read_if_exists(filesystem, path) == b"0\n1\norders 0 2\n"
 
 
+def test_a_log_in_use_makes_room_for_one_of_another_topic(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"old")
+    assert manager.free_name(ORDERS, ONE)
+    assert manager.get(ORDERS) is not None
+
+    assert manager.free_name(ORDERS, TWO)
+
+    assert values(manager.get_or_create(ORDERS, log_config(), TWO)) == []
+    manager.close()
+    manager = open_manager(filesystem)
+    assert manager.free_name(ORDERS, TWO)
+    assert filesystem.exists("/data/orders-0")
+
+
 def test_recovery_point_is_not_written_down_before_its_flush(filesystem):
     disk = HeldDisk()
     manager = open_manager(filesystem, disk=disk)
