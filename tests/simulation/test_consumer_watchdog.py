@@ -19,6 +19,7 @@ from pyk.clients import (
 from pyk.clients.consumer import PartitionState
 from pyk.clients.consumer.positions.remedies import Remedy
 from pyk.clients.errors import KafkaTimeoutError
+from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import (
     cluster_with_orders,
@@ -211,6 +212,30 @@ async def test_a_new_connection_heals_a_partition_before_anything_is_raised(capl
         remedies = [m.partition(": ")[2] for m in caplog.messages if "gets no records" in m]
         assert remedies == [Remedy.SESSION.value, Remedy.CONNECTION.value]
         assert consumer.health().problems == ()
+
+
+@pytest.mark.parametrize("remedy", ["sessions", "metadata"])
+@virtual_time
+async def test_new_sessions_and_metadata_heal_a_partition_before_its_connection_is_replaced(
+    remedy, caplog
+):
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        await consumer.poll(1)
+        connections = cluster.connection_counts[1]
+
+        def sent() -> int:
+            if remedy == "sessions":
+                return len(cluster._sessions)
+            return len(cluster.requests(MetadataRequest))
+
+        before = sent()
+        starve(cluster, until=lambda: sent() > before)
+
+        values, errors = await read_others(cluster, consumer, 40)
+
+        assert (values, errors) == ({b"read", b"starved"}, [])
+        assert cluster.connection_counts[1] == connections
+        assert len([m for m in caplog.messages if "gets no records" in m]) == 1
 
 
 @virtual_time

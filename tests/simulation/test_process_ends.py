@@ -164,3 +164,24 @@ async def test_what_the_application_reads_again_from_the_beginning_is_not_skippe
             values = await read(consumer, 10)
 
         assert values == [b"%d" % number for number in range(10)]
+
+
+@virtual_time
+async def test_the_next_poll_returns_deserialized_records_and_nothing_watches_handlers():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 2)
+        options = {"group_id": "g", "topics": ["orders"], "value_deserializer": int}
+        async with make_consumer(cluster, **options) as consumer:
+
+            async def handle(record: Any) -> None:
+                consumer.wakeup()
+                await asyncio.sleep(1e9 if record.offset else 0)
+
+            task = asyncio.create_task(consumer.process(handle))
+            await asyncio.sleep(1)
+            task.cancel()
+            await asyncio.wait({task})
+
+            assert "watch handlers" not in {one.get_name() for one in asyncio.all_tasks()}
+            assert await read(consumer, 1) == [1]
