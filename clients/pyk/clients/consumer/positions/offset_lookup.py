@@ -27,6 +27,9 @@ from pyk.clients.topic_partition import TopicPartition
 
 Q = TypeVar("Q")  # what is asked about a partition
 A = TypeVar("A")  # what is answered
+AskNode = Callable[
+    [int, Mapping[TopicPartition, Q]], Awaitable[Mapping[TopicPartition, A | KafkaError]]
+]
 
 
 class OffsetLookup:
@@ -139,9 +142,7 @@ class OffsetLookup:
     async def _ask_leaders(
         self,
         questions: Mapping[TopicPartition, Q],
-        ask_node: Callable[
-            [int, Mapping[TopicPartition, Q]], Awaitable[Mapping[TopicPartition, A | KafkaError]]
-        ],
+        ask_node: AskNode[Q, A],
     ) -> dict[TopicPartition, A | KafkaError]:
         image = self._client.metadata
         by_leader: dict[int, dict[TopicPartition, Q]] = defaultdict(dict)
@@ -152,9 +153,7 @@ class OffsetLookup:
                 answers[partition] = leaderless(partition)
             else:
                 by_leader[leader][partition] = question
-        tasks = [
-            _errors_as_answers(ask_node(node, asked), asked) for node, asked in by_leader.items()
-        ]
+        tasks = (_answers_of(node, asked, ask_node) for node, asked in by_leader.items())
         for answered in await asyncio.gather(*tasks):
             answers.update(answered)
         if any(_wants_metadata(answer) for answer in answers.values()):
@@ -162,12 +161,15 @@ class OffsetLookup:
         return answers
 
 
-async def _errors_as_answers(
-    asking: Awaitable[Mapping[TopicPartition, A | KafkaError]], asked: Mapping[TopicPartition, Q]
+async def _answers_of(
+    node: int, asked: Mapping[TopicPartition, Q], ask_node: AskNode[Q, A]
 ) -> Mapping[TopicPartition, A | KafkaError]:
-    """Keep the failure of one node from spoiling the answers of the others."""
+    """Ask one node; its failure must not spoil the answers of the others.
+
+    The question is asked in here: a task that is cancelled before it begins runs nothing.
+    """
     try:
-        return await asking
+        return await ask_node(node, asked)
     except KafkaError as error:
         return dict.fromkeys(asked, error)
 

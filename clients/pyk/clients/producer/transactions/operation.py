@@ -31,10 +31,11 @@ class Operation:
         self._waiters = 0
         self._result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         try:
-            client.supervisor.spawn(name, self._run(coroutine))
+            task = client.supervisor.spawn(name, self._run(coroutine))
         except ClosedError:
             coroutine.close()
             raise
+        task.add_done_callback(lambda _: self._ended(coroutine))
 
     @property
     def is_over(self) -> bool:
@@ -74,14 +75,17 @@ class Operation:
             result = await coroutine
         except KafkaError as error:
             self._fail(error)
-        except asyncio.CancelledError:
-            self._fail(ClosedError(f"the producer was closed before {self.name}() had ended"))
-            raise
         except Exception as bug:
             self._fail(StateError(f"{self.name}() failed because of a bug in pyk: {bug!r}"))
             raise
         else:
             self._result.set_result(result)
+
+    def _ended(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Tell the callers if it was cancelled, perhaps before it began."""
+        coroutine.close()
+        if not self._result.done():
+            self._fail(ClosedError(f"the producer was closed before {self.name}() had ended"))
 
     def _fail(self, error: KafkaError) -> None:
         self._result.set_exception(error)
