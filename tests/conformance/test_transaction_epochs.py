@@ -22,7 +22,7 @@ class Epochs(RawTransactions):
             producer_id=producer_id,
             producer_epoch=epoch,
         )
-        response = await self._ask(self._of_transactions, request, 5)
+        response = await self._of_transactions.ask_until_ready(request, 5)
         code = ErrorCode(response.error_code)
         return code or (response.producer_id, response.producer_epoch)
 
@@ -36,7 +36,7 @@ class Epochs(RawTransactions):
             producer_epoch=epoch,
             committed=is_commit,
         )
-        response = await self._ask(self._of_transactions, request, version)
+        response = await self._of_transactions.ask_until_ready(request, version)
         code = ErrorCode(response.error_code)
         return code or (response.producer_id, response.producer_epoch)
 

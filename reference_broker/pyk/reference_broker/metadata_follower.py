@@ -152,7 +152,7 @@ class MetadataFollower:
                 self._replicas.retire(name)
                 self._shards.unload(name)
             for name in names:
-                self._in_turn(partial(self.follow, name))
+                self._in_turn(partial(self._delete, name, change.topic.topic_id))
         else:
             self._in_turn(partial(self._follow_config, change))
 
@@ -173,6 +173,12 @@ class MetadataFollower:
     def follow(self, name: TopicPartition) -> None:
         """Bring one partition in line with the image."""
         self._steps.carry_out(f"opening or deleting {name}", lambda: self._follow(name))
+
+    def _delete(self, name: TopicPartition, topic_id: UUID) -> None:
+        """Delete the log of a deleted topic; one of its name that there is now has its own turn."""
+        self._steps.carry_out(
+            f"deleting {name}", lambda: self._replicas.delete_former(name, topic_id)
+        )
 
     def _follow(self, name: TopicPartition) -> None:
         held = self._replicas.find(name)

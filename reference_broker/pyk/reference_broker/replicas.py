@@ -243,6 +243,18 @@ class Replicas:
             # Requests that wait for it are checked, and find that it is gone.
             partition.resign(-1, partition.leader_epoch)
 
+    def delete_former(self, name: TopicPartition, topic_id: UUID) -> None:
+        """Delete the log of a deleted topic, if it is still there.
+
+        Those of many partitions are gone before one of a new topic of that name is opened: then the
+        checkpoints that name them are written once, and not for each. Raises ``OSError``.
+        """
+        home = self._logs.homes.of(name)
+        is_gone = self._image.partition(name) is None
+        if is_gone or (home is not None and home.names.topic_id(name) == topic_id):
+            self._offline.discard((name.topic, name.partition))
+            self._logs.delete(name)
+
     def update_config(self, topic: str | None = None) -> None:
         """Apply the current configuration to the logs of a topic, by default of all topics."""
         for partition in self._partitions.values() if topic is None else self.of_topic(topic):

@@ -128,7 +128,7 @@ def test_more_events_than_are_taken_at_once_all_come(loop: SharedLoop) -> None:
     assert received == [b"event"] * 100
 
 
-class TwoWaits(selectors.SelectSelector):
+class TwoWaits(selectors.PollSelector):
     """Lets a wait of another thread end, with no event, while this thread takes its own events."""
 
     def __init__(self) -> None:
