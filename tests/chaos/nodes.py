@@ -47,6 +47,7 @@ APACHE_CONFIG = {
     # A node that is killed or stopped is noticed in seconds, and leads again soon after its return.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
+    "auto.leader.rebalance.enable": "true",
     "leader.imbalance.check.interval.seconds": "10",
     "leader.imbalance.per.broker.percentage": "0",
 } | GROUP_CONFIG

@@ -242,6 +242,9 @@ class ApacheKafka:
             "share.coordinator.state.topic.replication.factor": replicas,
             "share.coordinator.state.topic.min.isr": in_sync,
             "group.initial.rebalance.delay.ms": "0",
+            # Minutes after a test has killed a node, leaders and coordinators would go back to it
+            # in the middle of another test, which may ask the coordinator it once found.
+            "auto.leader.rebalance.enable": "false",
         } | self._config
 
     def _quorum(self, controllers: Sequence[str]) -> dict[str, str]:

@@ -131,11 +131,16 @@ class StreamsCoordinator:
 
     async def see(self, *topics: str) -> None:
         """Wait until the coordinator knows topics and settings, and leave no trace of the group."""
-        probe = self.topology(*topics)
-        async with asyncio.timeout(20):
-            while (answer := await self.join("probe", topology=probe)).error_code or answer.status:
-                await self._forget_probe()
-                await asyncio.sleep(0.05)
+        probe, answer = self.topology(*topics), None
+        try:
+            async with asyncio.timeout(20):
+                answer = await self.join("probe", topology=probe)
+                while answer.error_code or answer.status:
+                    await self._forget_probe()
+                    await asyncio.sleep(0.05)
+                    answer = await self.join("probe", topology=probe)
+        except TimeoutError as error:
+            raise AssertionError(f"the last answer was {answer}") from error
         await self._forget_probe()
 
     async def delete(self) -> E:
