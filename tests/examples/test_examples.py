@@ -106,8 +106,9 @@ async def test_the_web_service_answers_with_the_partition_and_offset_of_an_order
     assert (record.key, json.loads(record.value)["item"]) == (b"table-7", "espresso")
 
 
-def test_the_test_with_a_broker_passes() -> None:
+def test_the_test_with_a_broker_passes(tmp_path: Path) -> None:
     options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(EXAMPLES)]
+    options += ["--basetemp", str(tmp_path / "temporary")]
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, EXAMPLES / "test_with_broker.py"],

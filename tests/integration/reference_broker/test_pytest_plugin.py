@@ -58,7 +58,7 @@ def run(folder: Path, *arguments: str, **files: str) -> tuple[int, str]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder)),
-            *("-W", "error", *arguments),
+            *("--basetemp", str(folder / "temporary"), "-W", "error", *arguments),
             *(() if is_installed() else ("-p", "pyk.reference_broker.pytest_plugin")),
         ],
         cwd=folder,
