@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import JsonDeserializer, RetryPolicy, TopicPartition, current_attempt
+from pyk.clients import (
+    JsonDeserializer,
+    OffsetAndMetadata,
+    RetryPolicy,
+    TopicPartition,
+    current_attempt,
+)
 from pyk.clients.errors import DeserializationError
+from pyk.clients.processing.gaps import encode_finished
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consuming import P0, make_consumer, produce, reference_cluster
 from support.processing import Processors
@@ -98,6 +105,21 @@ async def test_records_of_a_key_stay_in_order_over_batches():
         for key in range(7):
             handled = [offset for offset in batches.handled if offset * offset % 7 == key]
             assert handled == sorted(handled)
+
+
+@virtual_time
+async def test_a_batch_of_several_keys_has_no_record_between_them_that_was_finished_before():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 4, key=lambda n: b"abca"[n : n + 1])
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([P0])
+            await consumer.commit({P0: OffsetAndMetadata(0, encode_finished(0, [1]))})
+        batches = Batches(3)
+
+        assert await batches.run(cluster, ordering="key") == 4
+
+        assert batches.handled == [0, 3, 2]
 
 
 @virtual_time

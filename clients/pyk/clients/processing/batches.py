@@ -26,8 +26,10 @@ def records_of(members: Sequence[Job], deserializers: Deserializers) -> Consumer
 
 def _spans_of(span: RecordSpan, jobs: Sequence[Job]) -> list[RecordSpan]:
     """Return the records of jobs as parts of the span that they were read in."""
-    whole, _ = span.cut(span.origin, jobs[0].offset, jobs[-1].offset)
-    if whole is not None and whole.count == len(jobs):
+    offsets = [job.offset for job in jobs]
+    whole, _ = span.cut(span.origin, offsets[0], offsets[-1])
+    # Those of several keys need not ascend: as many may be between, but others.
+    if whole is not None and whole.count == len(offsets) and offsets == sorted(offsets):
         return [whole]
-    parts = (span.cut(span.origin, job.offset, job.offset)[0] for job in jobs)
+    parts = (span.cut(span.origin, offset, offset)[0] for offset in offsets)
     return [part for part in parts if part is not None]
