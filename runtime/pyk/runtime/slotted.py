@@ -2,7 +2,8 @@
 
 attrs compiles the methods of a class when the class is declared. That was a third of the time in
 which a broker starts, and most of the classes are not used by then. Here ``__init__`` is compiled
-when a class is first called; the other methods are shared by all classes.
+once a class has had some objects, as most in a short process never do; the other methods are shared
+by all classes.
 
     @slotted.frozen
     class Place:
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 import linecache
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import takewhile
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
@@ -27,6 +29,9 @@ C = TypeVar("C", bound=type)
 T = TypeVar("T")
 
 _MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<missing>"})()
+
+OBJECTS_BEFORE_COMPILING = 16
+"""Compiling an ``__init__`` takes as long as making some thirty objects without it."""
 
 
 class FieldOptions:
@@ -158,9 +163,7 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool, order: bool = 
         "__qualname__": cls.__qualname__,
         "__slots__": tuple(each.name for each in own),
         "__slotted_fields__": everything,
-        "__match_args__": ()
-        if kw_only
-        else tuple(each.name for each in everything if not each.kw_only),
+        "__match_args__": () if kw_only else tuple(_positional(everything)),
         "__attrs_attrs__": _AttrsFields(),
         "__signature__": _Signature(),
     }
@@ -180,6 +183,11 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool, order: bool = 
     built.__slotted_options__ = {"kw_only": kw_only, "is_frozen": is_frozen}
     _move_class_cell(cls, built)
     return built
+
+
+def _positional(everything: Fields) -> Iterator[str]:
+    """Return the names of the arguments that need not be named."""
+    return (each.name for each in takewhile(lambda each: not each.kw_only, everything))
 
 
 def _values_of(names: list[str]) -> Callable[[Any], Any]:
@@ -232,13 +240,41 @@ def _declared(name: str, value: Any) -> FieldOptions:
 
 
 def _init_to_be(cls: Any, kw_only: bool, is_frozen: bool) -> Callable[..., None]:
-    """Return an ``__init__`` that puts the compiled one into its place and calls it."""
+    """Return an ``__init__`` for the first objects, which then puts the compiled one into its
+    place."""
+    remaining = OBJECTS_BEFORE_COMPILING
 
-    def compile_and_call(self: Any, *args: Any, **named: Any) -> None:
-        cls.__init__ = _compile_init(cls, kw_only, is_frozen)
-        cls.__init__(self, *args, **named)
+    def fill_or_compile(self: Any, *args: Any, **named: Any) -> None:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0 or not _fill(self, cls, args, named):
+            cls.__init__ = _compile_init(cls, kw_only, is_frozen)
+            cls.__init__(self, *args, **named)
 
-    return compile_and_call
+    return fill_or_compile
+
+
+def _fill(self: Any, cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Do what the compiled ``__init__`` does; return False if it has to tell what is wrong."""
+    store = object.__setattr__ if cls.__slotted_options__["is_frozen"] else setattr
+    values = dict(zip(cls.__match_args__, args, strict=False))
+    if len(values) < len(args) or not values.keys().isdisjoint(named):
+        return False
+    values |= named
+    for each in fields(cls):
+        if each.name in values:
+            store(self, each.name, values.pop(each.name))
+        elif each.factory is not None:
+            store(self, each.name, each.factory())
+        elif each.default is not _MISSING:
+            store(self, each.name, each.default)
+        else:
+            return False
+    if values:
+        return False
+    if hasattr(cls, "__attrs_post_init__"):
+        self.__attrs_post_init__()
+    return True
 
 
 def _compile_init(cls: type, kw_only: bool, is_frozen: bool) -> Callable[..., None]:

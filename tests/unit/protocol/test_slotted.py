@@ -7,6 +7,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import attrs
 import pytest
@@ -239,17 +240,77 @@ def test_required_fields_come_first() -> None:
             end: int
 
 
-def test_methods_are_compiled_when_the_class_is_first_called() -> None:
+def test_init_is_compiled_after_the_first_objects_of_a_class() -> None:
     @slotted.frozen
     class Fresh:
         number: int = 0
 
     before = Fresh.__init__
+    first = [Fresh(number) for number in range(slotted.OBJECTS_BEFORE_COMPILING)]
+    while_few = Fresh.__init__
     Fresh(1)
     after = Fresh.__init__
-    assert before is not after
     Fresh(2)
+
+    assert [each.number for each in first] == list(range(slotted.OBJECTS_BEFORE_COMPILING))
+    assert while_few is before
+    assert after is not before
     assert Fresh.__init__ is after
+
+
+def entry_class() -> Any:
+    """Return a class that has had no objects yet."""
+
+    @slotted.frozen
+    class Entry:
+        user: str
+        host: str = slotted.field(default="*", kw_only=True)
+        operation: str = "read"
+        marks: list[str] = slotted.field(factory=list)
+
+    return Entry
+
+
+def compiled_entry_class() -> Any:
+    """Return the same class after so many objects that its ``__init__`` is compiled."""
+    entry = entry_class()
+    for _ in range(slotted.OBJECTS_BEFORE_COMPILING + 1):
+        entry("ann")
+    return entry
+
+
+@pytest.mark.parametrize("new_class", [entry_class, compiled_entry_class])
+@pytest.mark.parametrize(
+    ("args", "named", "values"),
+    [
+        (["ann"], {}, ("ann", "*", "read", [])),
+        ([], {"user": "ann", "marks": ["a"]}, ("ann", "*", "read", ["a"])),
+        (["ann"], {"operation": "write", "host": "h"}, ("ann", "h", "write", [])),
+    ],
+)
+def test_first_and_later_objects_take_the_same_arguments(
+    new_class: Any, args: Any, named: Any, values: Any
+) -> None:
+    entry = new_class()
+
+    assert entry.__slotted_values__(entry(*args, **named)) == values
+
+
+@pytest.mark.parametrize("new_class", [entry_class, compiled_entry_class])
+@pytest.mark.parametrize(
+    ("args", "named", "problem"),
+    [
+        ([], {}, "missing 1 required positional argument: 'user'"),
+        (["ann", "h"], {}, "takes 2 positional arguments but 3 were given"),
+        (["ann"], {"user": "ben"}, "got multiple values for argument 'user'"),
+        (["ann"], {"group": "g"}, "unexpected keyword argument 'group'"),
+    ],
+)
+def test_first_and_later_objects_refuse_the_same_arguments(
+    new_class: Any, args: Any, named: Any, problem: str
+) -> None:
+    with pytest.raises(TypeError, match=problem):
+        new_class()(*args, **named)
 
 
 def test_a_broker_starts_without_attrs() -> None:
