@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.errors import KafkaError, RecordTooLargeError, StateError
+from pyk.clients.errors import KafkaError, RecordTooLargeError, SerializationError, StateError
 from pyk.clients.offsets import ConsumerGroupMetadata, TransactionOutcome
 from pyk.clients.processing.jobs import Job
 from pyk.clients.processing.results import ProducerRecord
@@ -183,7 +183,7 @@ def _may_be_sent_again(error: Exception) -> bool:
 
 def is_about_record(error: KafkaError) -> bool:
     """Return whether brokers, or the producer, refuse this record, and will do so again."""
-    return isinstance(error, RecordTooLargeError) or error.code in REFUSALS
+    return isinstance(error, RecordTooLargeError | SerializationError) or error.code in REFUSALS
 
 
 def result_producer(

@@ -76,6 +76,13 @@ def test_neighbours_are_one_part_of_what_was_read():
     assert [len(span) for span in records._spans] == [4]
 
 
+def test_the_records_of_a_batch_are_created_on_access_where_nothing_deserializes_them():
+    jobs = jobs_of(numbers(3))
+
+    assert records_of(jobs, BYTES)._records is None
+    assert records_of(jobs, Deserializers(bytes, None))._records is not None
+
+
 def test_a_batch_with_a_record_that_cannot_be_deserialized_has_no_records():
     jobs = jobs_of(span_of(b"1", b"{", b"3", base_offset=7))
     deserializers = Deserializers(None, JsonDeserializer())
