@@ -128,7 +128,8 @@ class DirectoryReports:
                     is_current = self._located.get(key) == told.get(key)
                     if is_current and each.error_code in _GONE:
                         self._located.pop(key, None)
-        self._sent(is_done=not response.error_code and bool(response.directories))
+        is_untold = any(self._located.get(key) == each for key, each in told.items())
+        self._sent(is_done=not is_untold)
 
     def _assignment(self, told: dict[tuple[UUID, int], UUID]) -> AssignReplicasToDirsRequest:
         from pyk.protocol.messages.assign_replicas_to_dirs import (
