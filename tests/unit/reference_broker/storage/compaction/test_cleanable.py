@@ -61,6 +61,7 @@ def find(segments: list[SegmentFacts], **more: Any) -> Cleanable:
         ({"compacted_to": 15}, 15, 30, 100, 200),
         # The log begins later than it was compacted to: retention deleted the rest.
         ({"compacted_to": 5, "log_start_offset": 10}, 10, 30, 100, 200),
+        ({"compacted_to": 40}, 40, 40, 300, 0),
         # It was compacted further than it reaches: it is another log now.
         ({"compacted_to": 41}, 0, 30, 0, 300),
         ({"stable_offset": 30}, 0, 30, 0, 300),
@@ -84,6 +85,12 @@ def test_records_younger_than_the_lag_stay(age_ms, end):
     assert found.end_offset == end
 
 
+def test_records_of_the_future_are_cleanable_where_there_is_no_lag():
+    future = facts(0, 10, largest_timestamp_ms=NOW_MS + 1)
+
+    assert find([future, FOUR[3]], min_compaction_lag_ms=0).end_offset == 10
+
+
 @pytest.mark.parametrize(("age_ms", "is_overdue"), [(100, False), (101, True)])
 def test_dirty_records_older_than_the_longest_lag_are_overdue(age_ms, is_overdue):
     old = facts(0, 10, first_timestamp_ms=NOW_MS - age_ms)
@@ -92,8 +99,9 @@ def test_dirty_records_older_than_the_longest_lag_are_overdue(age_ms, is_overdue
     assert find([old, dirty, FOUR[3]], max_compaction_lag_ms=100).is_overdue is is_overdue
     clean = find([old, dirty, FOUR[3]], max_compaction_lag_ms=100, compacted_to=10)
     assert not clean.is_overdue
-    unstamped = facts(0, 10, first_timestamp_ms=-1)
-    assert not find([unstamped, FOUR[3]], max_compaction_lag_ms=100).is_overdue
+    for first_timestamp_ms in (-1, 0):
+        unstamped = facts(0, 10, first_timestamp_ms=first_timestamp_ms)
+        assert not find([unstamped, FOUR[3]], max_compaction_lag_ms=100).is_overdue
 
 
 @pytest.mark.parametrize(
@@ -110,11 +118,16 @@ def test_pass_is_worth_it_above_the_dirty_ratio_or_when_overdue(clean, dirty, is
     assert Cleanable(0, 1, clean, dirty, is_overdue).is_worth_a_pass(0.5) is is_worth
 
 
+def test_nothing_has_no_dirty_part():
+    assert Cleanable(0, 0, 0, 0, is_overdue=False).dirty_ratio == 0
+
+
 @pytest.mark.parametrize(
     ("segments", "sizes"),
     [
         ([facts(0, 1, size=40), facts(1, 2, size=60), facts(2, 3, size=1)], [2, 1]),
         ([facts(0, 1, size=200), facts(1, 2, size=1)], [1, 1]),
+        ([facts(0, 1, size=1, index_bytes=8), facts(1, 2, size=1, index_bytes=8)], [2]),
         ([facts(0, 1, size=1, index_bytes=8), facts(1, 2, size=1, index_bytes=9)], [1, 1]),
         ([facts(0, 1, size=1), facts(1, MAX_OFFSET_SPAN + 1, size=1)], [2]),
         ([facts(0, 1, size=1), facts(1, MAX_OFFSET_SPAN + 2, size=1)], [1, 1]),
