@@ -96,10 +96,12 @@ class LogCompactor:
         if self._is_closed or not config.log_cleaner_enable:
             return
         now = self._clock.now()
-        if now >= self._io_allowed_at:
-            waiting, self._waiting = self._waiting, []
-            for each in waiting:
-                self._run_slice(each, config)
+        if now < self._io_allowed_at:
+            self.arm(self._io_allowed_at)
+            return
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            self._run_slice(each, config)
         while len(self._passes) < config.log_cleaner_threads and self._begin_next(config):
             pass
         waits_for_io = bool(self._waiting)
@@ -216,7 +218,9 @@ class LogCompactor:
         else:
             self._waiting.append(running)
         per_second = max(config.log_cleaner_io_max_bytes_per_second, 1.0)
-        self._io_allowed_at = self._clock.now() + round(running.slice_bytes / per_second, 6)
+        # All passes share the limit: each waits for what the others have read and written, too.
+        begun_at = max(self._io_allowed_at, self._clock.now())
+        self._io_allowed_at = begun_at + round(running.slice_bytes / per_second, 6)
         if not self._is_closed:
             self.arm(self._io_allowed_at)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyk.protocol.topics import TopicPartition
-from pyk.reference_broker.storage import Task
+from pyk.reference_broker.storage import Log, Task
 from support.compaction import COMPACTED, CompactedLog, keyed_batch
 from support.disks import HeldDisk
 from support.log_managers import TWO, log_config, open_manager
@@ -82,6 +82,65 @@ def test_compaction_waits_where_its_bytes_are_limited():
 
     size = sum(segment.size for segment in log.log.segments)
     assert sum(waits) >= 3 * size / 100_000 * 0.9  # read twice, written once
+
+
+class TwoLimitedLogs:
+    """Two logs, which may be compacted at once, with 100 kB to read and to write in a second."""
+
+    def __init__(self) -> None:
+        self.disk = HeldDisk()
+        broker = {"log_cleaner_io_max_bytes_per_second": "100000", "log_cleaner_threads": "2"}
+        log = CompactedLog(broker={**broker, "disk": self.disk})
+        self.manager, self.clock = log.manager, log.clock
+        self.logs = (log.log, self.manager.get_or_create(OTHER, log.config, TWO))
+        self.planned: list[float] = []
+        self.manager.compactor.arm = self.planned.append
+
+    def fill(self, *logs: Log) -> None:
+        for each in logs:
+            for number in range(6):
+                each.append_as_leader(keyed_batch((b"%d" % number, b"x" * 300)), 0)
+            each.high_watermark = each.log_end_offset
+            each.roll()
+        self.manager.perform(Task.FLUSH)
+        self.disk.do_all()
+
+    def run(self) -> int:
+        """Let the compactor run; return how many slices it has begun."""
+        self.manager.compactor.run(self.manager.config)
+        return len(self.disk)
+
+
+def test_all_passes_together_stay_within_the_limit_of_bytes():
+    limited = TwoLimitedLogs()
+    limited.fill(*limited.logs)
+    limited.run()
+    limited.disk.do_all()
+
+    while not all(each.compacted_to for each in limited.logs):
+        limited.clock.advance(limited.planned[-1] - limited.clock.now())
+        limited.run()
+        limited.disk.do_all()
+
+    size = sum(segment.size for each in limited.logs for segment in each.segments)
+    assert 0.9 <= limited.clock.now() / (3 * size / 100_000) <= 1.1  # read twice, written once
+
+
+def test_no_pass_begins_while_the_bytes_of_another_are_waited_for():
+    limited = TwoLimitedLogs()
+    log, other = limited.logs
+    limited.fill(log)
+    assert limited.run() == 1
+    limited.disk.do_all()
+    allowed_at = limited.planned[-1]
+    limited.fill(other)
+
+    limited.clock.advance(allowed_at / 2)
+    assert limited.run() == 0
+    assert limited.planned[-1] == allowed_at
+
+    limited.clock.advance(allowed_at / 2)
+    assert limited.run() == 2
 
 
 def test_place_where_a_log_is_compacted_to_outlives_a_restart():
