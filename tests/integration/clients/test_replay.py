@@ -1,0 +1,67 @@
+"""Dead letters go back to the topics that they come from, once."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pyk.clients import Producer, replay_dead_letters
+from pyk.clients.errors import RecordTooLargeError
+from support.blocking_consuming import reader
+
+
+def dead_letters(cluster, dead_topic, origin, *values):
+    with Producer[bytes, bytes](cluster.bootstrap) as producer:
+        for value in values:
+            headers = [("pyk-origin-topic", origin.encode())]
+            producer.send_and_wait(dead_topic, value, headers=headers)
+
+
+def test_a_replay_ends_where_the_last_dead_letters_were_aborted(cluster, topic):
+    dead_topic, headers = f"{topic}.dead", [("pyk-origin-topic", topic.encode())]
+    cluster.create_topic(dead_topic)
+    with Producer[bytes, bytes](cluster.bootstrap, transactional_id=topic) as producer:
+        with producer.transaction():
+            producer.send(dead_topic, b"committed", headers=headers)
+        producer.begin_transaction()
+        producer.send_and_wait(dead_topic, b"aborted", headers=headers)
+        producer.abort_transaction()
+
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 1
+    assert replay_dead_letters(cluster.bootstrap, dead_topic) == 0
+
+
+def test_a_replay_ends_with_the_records_that_were_there_when_it_began(cluster, topic, caplog):
+    dead_letters(cluster, topic, topic, b"1", b"2", b"3")
+
+    assert replay_dead_letters(cluster.bootstrap, topic) == 3
+    assert not caplog.text
+    assert replay_dead_letters(cluster.bootstrap, topic) == 0
+    assert "Left 3 records" in caplog.text
+
+
+def test_each_group_replays_for_itself(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    dead_letters(cluster, dead_topic, topic, b"1")
+
+    counts = [
+        replay_dead_letters(cluster.bootstrap, dead_topic, group_id=f"{topic}.{name}")
+        for name in ("a", "a", "b")
+    ]
+
+    assert counts == [1, 0, 1]
+    with reader(cluster, topic) as consumer:
+        assert [next(consumer).value for _ in range(2)] == [b"1", b"1"]
+
+
+def test_a_dead_letter_that_is_not_written_is_replayed_by_the_next_call(cluster, topic):
+    dead_topic, small = f"{topic}.dead", f"{topic}.small"
+    cluster.create_topic(dead_topic)
+    cluster.create_topic(small, configs={"max.message.bytes": "1000"})
+    dead_letters(cluster, dead_topic, small, os.urandom(5_000))
+
+    for _ in range(2):
+        with pytest.raises(RecordTooLargeError):
+            replay_dead_letters(cluster.bootstrap, dead_topic)
