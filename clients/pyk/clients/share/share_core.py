@@ -13,6 +13,7 @@ from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.consumer.positions.subscriptions import named_topics
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError
 from pyk.clients.share.share_buffer import ShareBuffer
 from pyk.clients.share.share_commits import ShareCommits
 from pyk.clients.share.share_group import ShareGroup
@@ -78,17 +79,23 @@ class ShareCore(ReadingCore):
             self.fetcher.visit()
 
     async def attend(self) -> None:
-        """Raise what the application has to know."""
+        """Raise what the application has to know.
+
+        After an error attention is called for again: others may follow, and a member that was
+        refused joins once more when its application goes on.
+        """
         self.check()
         self.buffer.clear_attention(EVENT)
         self.group.driver.notice_application()
         errors = self.fetcher.answers.errors
-        error = self.subscription_calls.take_error() or (errors.popleft() if errors else None)
-        if errors or self.commits.has_outcomes:
+        try:
+            error = self.subscription_calls.take_error() or (errors.popleft() if errors else None)
+            if error is not None:
+                raise error
+            self.group.errors.raise_due()
+        except KafkaError:
             self.buffer.call_attention(EVENT)
-        if error is not None:
-            raise error
-        self.group.errors.raise_due()
+            raise
 
     def commit_soon(self) -> None:
         """Send what the application has acknowledged."""
