@@ -11,16 +11,17 @@ WARNING_INTERVAL_SECONDS = 10.0
 
 
 class FailureWarnings:
-    """Counts failures, and says when it is time for a warning."""
+    """Counts failures, and says when it is time for a warning: every ``interval`` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval: float = WARNING_INTERVAL_SECONDS) -> None:
+        self._interval = interval
         self._warned_at: float | None = None
         self._unreported = 0
 
     def take_warning(self, now: float) -> int | None:
         """Record a failure; return how many others there were since the last warning, None if it
         is too early for another."""
-        if self._warned_at is not None and now - self._warned_at < WARNING_INTERVAL_SECONDS:
+        if self._warned_at is not None and now - self._warned_at < self._interval:
             self._unreported += 1
             return None
         self._warned_at = now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable
@@ -9,7 +10,12 @@ from typing import Any
 
 from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
-from pyk.clients.errors import ClosedError, KafkaTimeoutError, UnknownTopicOrPartitionError
+from pyk.clients.errors import (
+    ClosedError,
+    KafkaError,
+    KafkaTimeoutError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.clients.processing.calls import described
 from pyk.clients.processing.dead_letters import MOVING, attempts_before, due_at_ms, moved_headers
 from pyk.clients.processing.failure_warnings import FailureWarnings
@@ -24,6 +30,8 @@ log = logging.getLogger(__name__)
 
 # Seconds to find the topics of records that fail. Brokers that create topics may take some.
 SECONDS_TO_FIND_TOPICS = 10.0
+# Seconds between two warnings that records cannot be moved.
+OUTAGE_WARNING_SECONDS = 60.0
 
 
 class Recovery:
@@ -39,15 +47,19 @@ class Recovery:
         policy: RetryPolicy,
         dead_letter: DeadLetter | None,
         *,
+        is_ending: Callable[[], bool],
         writes_later: bool = False,
     ) -> None:
         self._core = core
         self._policy = policy
         self._dead_letter = dead_letter
+        self._is_ending = is_ending
+        """Tells whether the call is to end, so that nothing is tried again."""
         self._writes_later = writes_later
         """Whether moved records are results, which a transaction writes."""
         self._producer: AsyncProducer[Any, Any] | None = None
         self._warnings = FailureWarnings()
+        self._outages = FailureWarnings(OUTAGE_WARNING_SECONDS)
 
     async def check_topics(self) -> None:
         """Raise if a topic of records that fail does not exist: now, not when the first one fails.
@@ -154,8 +166,29 @@ class Recovery:
         if self._producer is None:
             self._producer = _producer_for(self._core)
         for one in moved:
-            await self._producer.send_and_wait(topic, one.value, one.key, headers=one.headers)
+            await self._write(self._producer, one, job)
         log.debug("Moved %s to %s", described(job), topic)
+
+    async def _write(
+        self, producer: AsyncProducer[Any, Any], record: ProducerRecord, job: Job
+    ) -> None:
+        """Write a record of a job to another topic, however long brokers are away."""
+        client, failures = self._core.client, 0
+        while True:
+            try:
+                await producer.send_and_wait(
+                    record.topic, record.value, record.key, headers=record.headers
+                )
+            except KafkaError as error:
+                if self._is_ending() or job.partition.is_cancelled or not _may_pass(error):
+                    raise
+                if self._outages.take_warning(client.clock.now()) is not None:
+                    what = described(job).capitalize()
+                    log.warning("%s is not moved to %r yet: %s", what, record.topic, error)
+                failures += 1
+                await asyncio.sleep(client.retry_backoff.delay(failures, client.random.random()))
+            else:
+                return
 
     async def close(self) -> None:
         """Close the producer, if there is one."""
@@ -172,6 +205,13 @@ def _missing(topic: str, purpose: str) -> UnknownTopicOrPartitionError:
         "first",
         topic=topic,
     )
+
+
+def _may_pass(error: KafkaError) -> bool:
+    """Return whether a record that could not be moved may be moved later."""
+    causes = (error, error.__cause__)
+    is_missing = any(isinstance(cause, UnknownTopicOrPartitionError) for cause in causes)
+    return error.retriable and not error.fatal and not is_missing
 
 
 def _producer_for(core: ReadingCore) -> AsyncProducer[Any, Any]:

@@ -62,7 +62,11 @@ class HandlerSession:
         )
         self.transactions = self._make_transactions(runner)
         self.recovery = Recovery(
-            core, options.retry, options.dead_letter, writes_later=is_transactional
+            core,
+            options.retry,
+            options.dead_letter,
+            is_ending=lambda: jobs.is_stopping,
+            writes_later=is_transactional,
         )
         self.delays = Delays(jobs, runner, lock)
         self.releases = Releases(

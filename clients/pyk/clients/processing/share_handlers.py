@@ -86,8 +86,9 @@ def release_it(record: Any, error: Exception) -> None:
 class ShareRecovery(Recovery):
     """Remembers how records that could not be handled are acknowledged."""
 
-    def __init__(self, core: ShareCore, options: HandlerOptions) -> None:
-        super().__init__(core, options.retry, options.dead_letter)
+    def __init__(self, core: ShareCore, options: HandlerOptions, jobs: Jobs) -> None:
+        is_ending = lambda: jobs.is_stopping  # noqa: E731
+        super().__init__(core, options.retry, options.dead_letter, is_ending=is_ending)
         self.kinds: dict[Job, int] = {}
         self._kind = RELEASE if options.dead_letter is release_it else REJECT
 
@@ -118,7 +119,7 @@ class ShareHandlerSession:
         lock: AbstractContextManager[object],
         options: HandlerOptions,
     ) -> None:
-        self.recovery = ShareRecovery(core, options)
+        self.recovery = ShareRecovery(core, options, jobs)
         self._core = core
         self._jobs = jobs
         self.delays = Delays(jobs, runner, lock)
