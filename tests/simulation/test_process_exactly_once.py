@@ -29,6 +29,7 @@ from support.simulated_billers import (
     make_producer,
     values_of,
 )
+from support.stale_metadata import name_another_id
 
 
 @virtual_time
@@ -170,6 +171,26 @@ async def committed_bills(cluster: Any) -> list[bytes]:
         while records := await consumer.poll(0.2):
             values += [record.value for record in records]
     return values
+
+
+@virtual_time
+async def test_results_wait_while_metadata_name_another_topic_than_the_group_has_assigned():
+    async with cluster_with_orders(0) as cluster:
+        biller = Biller(cluster, group_protocol="consumer").start()
+        await eventually(lambda: len(biller.consumer.assignment()) == 3)
+        name_another_id(biller.consumer, 5)
+        await asyncio.sleep(1)
+        await produce(cluster, "orders", 6, partitions=3)
+        await asyncio.sleep(1)
+
+        assert len(biller.handled) == 6
+        assert await committed(cluster) == {}
+        assert await values_of(cluster, "bills") == []
+
+        await asyncio.sleep(20)
+        await biller.wake()
+        assert await committed(cluster) == dict.fromkeys(PARTITIONS, 2)
+        assert len(await values_of(cluster, "bills")) == 6
 
 
 @pytest.mark.parametrize("limit", [16, 4096])

@@ -296,8 +296,9 @@ async def test_a_successor_notices_by_the_epoch_of_the_commit_what_was_truncated
     assert handled == expected
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @virtual_time
-async def test_a_topic_that_was_recreated_keeps_no_other_from_being_committed():
+async def test_a_topic_that_was_recreated_keeps_no_other_from_being_committed(protocol):
     async with reference_cluster() as cluster:
         for topic in ("orders", "bills"):
             await cluster.create_topic(topic, partitions=1)
@@ -308,6 +309,7 @@ async def test_a_topic_that_was_recreated_keeps_no_other_from_being_committed():
             handled.append((record.topic, record.offset))
 
         options: dict[str, Any] = {"group_id": "g", "topics": ["orders", "bills"]}
+        options["group_protocol"] = protocol
         options |= {"enable_auto_commit": False, "auto_commit_interval_ms": 1000}
         async with make_consumer(cluster, **options) as consumer, admin_of(cluster) as admin:
             task = asyncio.create_task(consumer.process(handle))

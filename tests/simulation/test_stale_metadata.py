@@ -20,6 +20,7 @@ from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import fetched
 from support.consuming import P0, fetching, make_consumer, produce, reference_cluster
 from support.fetching_cluster import FetchingCluster
+from support.stale_metadata import name_another_id
 
 POLICIES = pytest.mark.parametrize("policy", ["earliest", "latest"])
 NEW_ID = UUID(int=0xBEEF)
@@ -237,6 +238,28 @@ async def test_answers_with_the_id_of_a_deleted_topic_do_not_rewind_the_new_one(
         after = append_everywhere(cluster, range(30, 60))
 
         assert sorted(await poll(consumer, 10)) == sorted(after)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@virtual_time
+async def test_answers_with_the_id_of_a_deleted_topic_take_nothing_from_a_member(count):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        async with make_consumer(
+            cluster, topics=["orders"], group_id="g", group_protocol="consumer"
+        ) as consumer:
+            await poll(consumer, 2)
+            await produce(cluster, "orders", 5)
+            assert len(await poll(consumer, 2)) == 5
+
+            name_another_id(consumer, count)
+            await poll(consumer, 0.5)
+            await produce(cluster, "orders", 3)
+
+            assert await poll(consumer, 2) == [b"0", b"1", b"2"]
+            assert await poll(consumer, 10) == []
+            await consumer.commit()
+            assert [one.offset for one in (await consumer.committed([P0])).values() if one] == [8]
 
 
 @virtual_time

@@ -21,6 +21,7 @@ from support.consuming import (
     reference_cluster,
 )
 from support.environments import client_options
+from support.stale_metadata import name_another_id
 
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 RECORDS = 60
@@ -210,6 +211,24 @@ class TestWhatToCommit:
 
             with pytest.raises(StateError, match="orders-0"):
                 reads.consumed(mark)
+
+    @virtual_time
+    async def test_records_are_not_committed_while_metadata_name_another_topic(self) -> None:
+        options: dict[str, Any] = {"group_id": "g", "topics": ["orders"]}
+        options |= {"group_protocol": "consumer", "enable_auto_commit": False}
+        async with cluster_with_records() as cluster, make_consumer(cluster, **options) as consumer:
+            await join_without_reading(consumer)
+            reads = consumer._transaction_reads
+            mark = reads.begin()
+            await take(consumer, RECORDS)
+            name_another_id(consumer, 2)
+            await asyncio.sleep(1)
+
+            with pytest.raises(CommitFailedError, match="created again"):
+                reads.consumed(mark)
+
+            await asyncio.sleep(10)
+            assert plain(reads.consumed(mark)) == {P0: 20, P1: 20, P2: 20}
 
     @virtual_time
     async def test_records_of_a_revoked_partition_are_not_committed_silently(self) -> None:

@@ -182,7 +182,9 @@ class ResultTransactions:
 
     def _has_position(self, job: Job) -> bool:
         assigned = self._seams.pauses.assigned(job.partition.assignment)
-        return assigned is not None and assigned.buffer.position >= 0
+        if assigned is None or assigned.is_disputed:
+            return False
+        return assigned.buffer.position >= 0
 
     # -- one transaction after the other -----------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
+from pyk.clients.consumer.commits.commits import of_another_topic
 from pyk.clients.consumer.faces.transaction_doubts import (
     DoubtfulPosition,
     DoubtfulPositions,
@@ -94,6 +95,8 @@ class TransactionCalls:
             if position == UNKNOWN and start != UNKNOWN:
                 raise _unknown_position(assigned.topic_partition)
             if position != start:
+                if assigned.is_disputed:
+                    raise of_another_topic(assigned.topic_partition)
                 epoch = buffer.position_epoch
                 known_epoch = None if epoch == UNKNOWN else epoch
                 offsets[assigned.topic_partition] = OffsetAndMetadata(position, "", known_epoch)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from pyk.clients.consumer.commits.commits import AutoCommit, Finished, HandledOffsets, Offsets
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
@@ -27,20 +26,20 @@ class CommitProgress:
         self._partitions = partitions
         self._buffer = buffer
         self._auto_commit = auto_commit
-        self._topic_ids: dict[TopicPartition, UUID] = {}
-        """The ids of the topics that were assigned, where the group assigns them by id."""
         self.handled: HandledOffsets | None = None
         """What ``process()`` knows of the records that it was handed, while it runs."""
 
     def finished(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, Finished]:
-        """Return the offset at which the group would go on, for each partition where it is
-        known."""
+        """Return the offset at which the group would go on, for each partition where it is known.
+
+        Offsets of a topic that seems to be deleted are none of the one that was created again.
+        """
         found = {}
         for assigned in self._partitions:
             partition = assigned.topic_partition
-            if (partitions is None or partition in partitions) and not self._is_gone(assigned):
+            if (partitions is None or partition in partitions) and not assigned.is_disputed:
                 offset, epoch = self._buffer.finished(assigned.buffer)
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
@@ -49,18 +48,6 @@ class CommitProgress:
                     target = self._unfinished(assigned) or target
                     found[partition] = Finished(target, assigned.version, assigned.first_version)
         return found
-
-    def assigned(self, partitions: Collection[TopicPartition], ids: Mapping[str, UUID]) -> None:
-        """Record the topic ids by which partitions were assigned, where it was by id."""
-        for partition in partitions:
-            if partition.topic in ids:
-                self._topic_ids[partition] = ids[partition.topic]
-
-    def _is_gone(self, assigned: AssignedPartition) -> bool:
-        """Return whether the topic was created again: the group may have given the new one to
-        another member, and will take this partition away."""
-        assigned_id = self._topic_ids.get(assigned.topic_partition)
-        return assigned_id is not None and assigned.topic_id not in (None, assigned_id)
 
     def _unfinished(self, assigned: AssignedPartition) -> OffsetAndMetadata | None:
         """Return where ``process()`` would go on after a restart, None if all is finished."""
@@ -80,6 +67,7 @@ class CommitProgress:
             for assigned in self._partitions
             if assigned.topic_partition in partitions
             and assigned.buffer.has_handed_out
+            and not assigned.is_disputed
             and self._auto_commit.is_behind(
                 assigned.topic_partition, assigned.buffer.position, assigned.first_version
             )
@@ -109,5 +97,3 @@ class CommitProgress:
     def forget(self, partitions: Collection[TopicPartition]) -> None:
         """Forget the committed offsets of partitions that other members may commit now."""
         self._auto_commit.forget(partitions)
-        for partition in partitions:
-            self._topic_ids.pop(partition, None)

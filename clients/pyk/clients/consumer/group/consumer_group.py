@@ -110,13 +110,15 @@ class ConsumerGroup:
     def _note_topics(self, event: Assign) -> None:
         """Note the ids of assigned topics. One that was created again is read from its beginning,
         unless an offset of it is committed."""
-        self.progress.assigned(event.added, event.topic_ids)
         before = self._topic_ids
         self._topic_ids = {**before, **event.topic_ids}
-        for topic, number in event.added:
-            if before.get(topic) != self._topic_ids.get(topic) and topic in before:
-                assigned = self._partitions[TopicPartition(topic, number)]
-                assigned.first_version = assigned.version
+        for partition in event.added:
+            topic_id = event.topic_ids.get(partition.topic)
+            if topic_id is not None:
+                assigned = self._partitions[partition]
+                assigned.bind(topic_id)
+                if before.get(partition.topic, topic_id) != topic_id:
+                    assigned.first_version = assigned.version
 
     async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
         """Return the next event for the application, None if there is none yet.

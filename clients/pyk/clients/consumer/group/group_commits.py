@@ -191,11 +191,11 @@ class GroupCommits:
     def _is_same(self, partition: TopicPartition, owner: Assignment) -> bool:
         """Return whether a partition was not lost, nor its topic recreated, since it had this
         owner: it would keep the others of a commit from being stored."""
-        was_replaced = (
-            partition in self._partitions
-            and self._partitions[partition].buffer.assignment is not owner
+        is_of_another_topic = partition in self._partitions and (
+            self._partitions[partition].is_disputed
+            or self._partitions[partition].buffer.assignment is not owner
         )
-        if owner.is_lost or was_replaced:
+        if owner.is_lost or is_of_another_topic:
             log.info("The offset of %s is not committed: it went away meanwhile", partition)
             return False
         return True

@@ -11,6 +11,8 @@ cdef class AssignedPartition:
     cdef public object state
     cdef public object end
     cdef public object topic_id
+    cdef public bint is_assigned_by_id
+    cdef public bint is_disputed
     cdef public long long first_version
     cdef public long long noted_offset
     cdef public long long noted_end

@@ -41,6 +41,10 @@ class AssignedPartition:
         """The end of the log, or the time, that RESET asks for."""
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
+        self.is_assigned_by_id = False
+        """Whether the group has assigned the topic of this id, and no other of its name."""
+        self.is_disputed = False
+        """Whether metadata name another topic than the one that the group has assigned."""
         self.first_version = 0
         """The first version of positions in this topic; those before are of a former one."""
         self.noted_offset = UNKNOWN
@@ -77,6 +81,11 @@ class AssignedPartition:
     @property
     def version(self) -> int:
         return self.buffer.version
+
+    def bind(self, topic_id: UUID) -> None:
+        """Note the id by which the group has assigned the topic."""
+        self.topic_id = self.buffer.assignment.topic_id = topic_id
+        self.is_assigned_by_id = True
 
     @property
     def is_resolving(self) -> bool:

@@ -35,6 +35,12 @@ class MetadataChanges:
     def _compare(self, assigned: AssignedPartition, image: MetadataImage) -> None:
         topic = image.topic(assigned.topic_partition.topic)
         topic_id = None if topic is None else topic.topic_id
+        assigned.is_disputed = assigned.is_assigned_by_id and topic_id not in (
+            None,
+            assigned.topic_id,
+        )
+        if assigned.is_disputed:  # then they say nothing about this topic
+            return
         assigned.named_id = topic_id or ZERO_UUID
         if topic_id is not None:
             self.topic_seen(assigned, topic_id)

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import pytest
-
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
@@ -13,8 +11,10 @@ from pyk.clients.consumer.positions.assigned_partitions import AssignedPartition
 from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.records import FetchedRecords
+from pyk.runtime import slotted
 from support.batches import batches
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -184,29 +184,19 @@ def test_what_is_committed_stays_committed_after_a_false_topic_id() -> None:
     assert setting.news() == {}
 
 
-@pytest.mark.parametrize(
-    ("topic_ids", "expected"),
-    [
-        pytest.param({"a": UUID(int=1)}, {}, id="another topic"),
-        pytest.param({"a": UUID(int=2)}, {A0: 5}, id="this topic"),
-        pytest.param({}, {A0: 5}, id="assigned by name"),
-    ],
-)
-def test_nothing_is_committed_of_a_topic_that_was_assigned_under_another_id(
-    topic_ids: dict[str, UUID], expected: dict[TopicPartition, int]
-) -> None:
+def image_of(topic_id: UUID) -> MetadataImage:
+    return MetadataImage(topics={"a": TopicMetadata("a", topic_id)})
+
+
+def test_nothing_is_committed_while_metadata_name_another_topic_than_was_assigned() -> None:
     setting = Setting()
-    setting.progress.assigned([A0], topic_ids)
-    setting.partition.topic_id = UUID(int=2)
+    changes = MetadataChanges(setting.partitions, setting.positions)
+    setting.partition.bind(UUID(int=1))
+    setting.poll(1)
+    setting.reader.finish()
 
-    assert setting.news() == expected
+    changes.apply(slotted.evolve(image_of(UUID(int=2)), version=1))
+    assert setting.news() == setting.progress.uncommitted([A0]) == {}
 
-
-def test_the_topic_id_of_an_assignment_does_not_count_for_the_next_one() -> None:
-    setting = Setting()
-    setting.progress.assigned([A0], {"a": UUID(int=1)})
-    setting.partition.topic_id = UUID(int=2)
-
-    setting.progress.forget([A0])
-
-    assert setting.news() == {A0: 5}
+    changes.apply(slotted.evolve(image_of(UUID(int=1)), version=2))
+    assert setting.news() == setting.progress.uncommitted([A0]) == {A0: 6}

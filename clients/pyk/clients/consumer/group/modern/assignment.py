@@ -53,10 +53,11 @@ class Target:
     def resolved(self, image: MetadataImage, owned: Owned) -> Owned:
         """Return the partitions whose topics have a known name.
 
-        A topic of which something is owned needs no metadata, which may have forgotten it. If they
-        name another topic, it was deleted, and the coordinator will find that out, too.
+        A topic of which something is owned needs no metadata, which may have forgotten it, or name
+        another topic: then it was deleted, which the coordinator will find out, too, or the broker
+        that was asked lags.
         """
-        names = {one.topic_id: one.topic for one in owned if not _was_recreated(one, image)}
+        names = {one.topic_id: one.topic for one in owned}
         names |= {topic_id: image.names[topic_id] for topic_id in self._ids & image.names.keys()}
         return frozenset(
             TopicIdPartition(topic_id, names[topic_id], number)
@@ -65,15 +66,17 @@ class Target:
         )
 
     def is_resolved(self, image: MetadataImage, owned: Owned) -> bool:
-        """Return whether the names of all topics are known."""
-        return self._ids <= image.names.keys() | {one.topic_id for one in owned}
+        """Return whether the names of all topics are known, and metadata name no other topic."""
+        known = {one.topic_id for one in owned if not is_disputed(one, image)}
+        return self._ids <= image.names.keys() | known
 
     @property
     def _ids(self) -> frozenset[UUID]:
         return frozenset(topic_id for topic_id, _ in self.partitions)
 
 
-def _was_recreated(one: TopicIdPartition, image: MetadataImage) -> bool:
+def is_disputed(one: TopicIdPartition, image: MetadataImage) -> bool:
+    """Return whether metadata name another topic than the one that is owned."""
     return image.topic_id(one.topic) not in (None, one.topic_id)
 
 

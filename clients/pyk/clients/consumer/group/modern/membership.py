@@ -50,7 +50,7 @@ from pyk.clients.consumer.group.actions import (
 )
 from pyk.clients.consumer.group.join_failures import JoinFailures
 from pyk.clients.consumer.group.membership import MetadataNeeds, Standing, is_final
-from pyk.clients.consumer.group.modern.assignment import Owned, Target, named
+from pyk.clients.consumer.group.modern.assignment import Owned, Target, is_disputed, named
 from pyk.clients.consumer.group.modern.heartbeats import (
     JOIN_EPOCH,
     Heartbeats,
@@ -182,8 +182,13 @@ class ModernMembership:
             self._join(now)
 
     def metadata_changed(self, image: MetadataImage, now: float) -> None:
-        """Apply new metadata, which may have the names of topics that are assigned."""
-        self._image = image
+        """Apply new metadata, which may have the names of topics that are assigned.
+
+        Where they name another topic than is owned, the coordinator is asked at once.
+        """
+        before, self._image = self._image, image
+        if any(is_disputed(one, image) and not is_disputed(one, before) for one in self.owned):
+            self._sent_at = now - self._interval
 
     def retry(self, now: float) -> None:
         """Try once more after a failure that need not last."""

@@ -253,15 +253,30 @@ def test_the_partitions_of_a_topic_that_was_created_again_are_others() -> None:
     assert assigned.topic_ids == {"a": UUID(int=9)}
 
 
-def test_partitions_are_given_up_as_soon_as_metadata_name_another_topic() -> None:
+def test_the_coordinator_is_asked_at_once_when_metadata_name_another_topic() -> None:
     member = ModernMember().stable(0)
 
     member.knows(a=9)
-    member.revoke(0)
-    assert member.expect_heartbeat().topic_partitions == []
+    assert member.membership.needs == MetadataNeeds(is_incomplete=True)
+    assert member.expect_heartbeat().topic_partitions is None
     member.answer((0,), topic_id=9)
 
+    member.revoke(0)
     assert member.expect(Assign).added == partitions(0)
+
+
+def test_partitions_stay_when_metadata_name_another_topic_and_the_coordinator_does_not() -> None:
+    member = ModernMember().stable(0)
+
+    member.knows(a=9)
+    member.beat()
+    assert member.expect(Wait).until == member.now + INTERVAL
+    member.knows(a=9)
+    assert member.expect(Wait).until == member.now + INTERVAL
+    member.knows(a=1)
+
+    assert member.membership.needs == MetadataNeeds()
+    assert isinstance(member.next(), Wait)
 
 
 def test_a_member_cannot_ask_for_a_rebalance() -> None:
