@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random as randomness
 from collections.abc import Callable, Iterable
 
@@ -10,6 +11,7 @@ from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.faces.closing import before
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.reading_core import ReadingCore
+from pyk.clients.consumer.group.actions import Leave
 from pyk.clients.consumer.positions.subscriptions import named_topics
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.engine.client import Client
@@ -106,14 +108,20 @@ class ShareCore(ReadingCore):
         """Give back what is acquired, leave the group, and read nothing more."""
         self.check()
         deadline = self.limits.deadline(None)
-        await self._leave("unsubscribed", deadline)
         self.subscription_calls.clear()
+        await self._leave("unsubscribed", deadline)
 
     async def _leave(self, reason: str, deadline: float) -> None:
+        """End the membership; also if the caller is cancelled, tell that to all brokers."""
+        is_member = self.group.membership.standing.is_member
+        leave = self.group.leave(reason) if is_member else None
+        telling = self._tell_brokers(leave, deadline)
+        await asyncio.wait({self.client.supervisor.spawn("leave share group", telling)})
+
+    async def _tell_brokers(self, leave: Leave | None, deadline: float) -> None:
         """End the share sessions, which gives back all that is acquired, and leave the group."""
         await self.fetcher.close(deadline)
-        if self.group.membership.standing.is_member:
-            await self.group.driver.tell_coordinator(self.group.leave(reason), deadline)
+        await self.group.driver.tell_coordinator(leave, deadline)
 
     async def finish(self, deadline: float) -> None:
         """Send the last acknowledgements and leave; :meth:`close` comes afterwards."""

@@ -260,11 +260,11 @@ class ShareFetcher:
         self.assigned = frozenset()
         self.answers.assign(self.assigned)
         self._buffer.partitions.clear()
+        closing, self.leaders = self.leaders, {}  # what is assigned meanwhile gets others
         spawn = self._client.supervisor.spawn
         ends = [
             spawn(f"end share session with node {leader.node_id}", leader.close(deadline))
-            for leader in self.leaders.values()
+            for leader in closing.values()
         ]
         for end in ends:
             await end
-        self.leaders.clear()
