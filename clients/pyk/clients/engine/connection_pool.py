@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.node_connection import Environment, Lane, NodeConnection
 from pyk.clients.engine.reachability import UnreachableNode
-from pyk.clients.errors import ClosedError, NodeUnavailableError
+from pyk.clients.errors import ClosedError, NodeDisconnectedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
 from pyk.runtime.supervisor import GRACE_SECONDS
 
@@ -90,6 +90,16 @@ class ConnectionPool:
         chance = self._shared.random.random
         nodes = self._nodes or self.bootstrap_nodes
         return sorted(nodes, key=lambda node_id: (*self._fitness(node_id), chance()))
+
+    def leave_nodes(self, reason: str) -> None:
+        """End the connections to all known nodes, which may be those of another cluster by now.
+
+        Otherwise what works would stay, and requests go where the metadata do not come from.
+        """
+        for (node_id, _), connection in list(self._connections.items()):
+            if node_id not in self.bootstrap_nodes:
+                error = NodeDisconnectedError(f"left node {node_id}: {reason}", node_id=node_id)
+                connection.reconnect(error)
 
     def adopt_bootstrap(self) -> None:
         """Keep connections to bootstrap servers that are brokers of the metadata; close the

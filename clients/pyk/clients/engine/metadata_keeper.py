@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, get_args
+from typing import Protocol
 
 from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.backoff import Backoff
@@ -17,7 +17,7 @@ from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.metadata import MetadataImage, MetadataUpdate, Node
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
 from pyk.clients.engine.metadata_source import MetadataSource
-from pyk.clients.engine.node_connection import Environment, Lane
+from pyk.clients.engine.node_connection import Environment
 from pyk.clients.engine.race import NoResponseError
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
@@ -25,7 +25,6 @@ from pyk.clients.errors import (
     BootstrapError,
     KafkaError,
     KafkaTimeoutError,
-    NodeDisconnectedError,
     NodeUnavailableError,
     RebootstrapRequiredError,
 )
@@ -206,7 +205,7 @@ class MetadataKeeper:
         ``missing`` are the topics to ask for instead of all that are needed, if there are any.
         """
         if self._is_sent_away:
-            self._leave_nodes("a broker sends its clients back to their bootstrap servers")
+            self._pool.leave_nodes("a broker sends its clients back to their bootstrap servers")
         if self._is_sent_away or self._must_rebootstrap():
             return await self._rebootstrapped()
         try:
@@ -226,16 +225,6 @@ class MetadataKeeper:
             return await self._source.ask_bootstrap_servers()
         except NoResponseError as error:
             raise error.errors[0] from None
-
-    def _leave_nodes(self, reason: str) -> None:
-        """End the connections to all known nodes, which may be those of another cluster by now.
-
-        Otherwise what works would stay, and requests go where the metadata do not come from.
-        """
-        for node_id in self.image.nodes:
-            for lane in get_args(Lane):
-                error = NodeDisconnectedError(f"left node {node_id}: {reason}", node_id=node_id)
-                self._pool.connection(node_id, lane).reconnect(error)
 
     def _has_partitions(self, topic: str) -> bool:
         known = self.image.topic(topic)
@@ -289,7 +278,7 @@ class MetadataKeeper:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id
             )
-            self._leave_nodes("it is of another cluster than the metadata are")
+            self._pool.leave_nodes("it is of another cluster than the metadata are")
         if self._refresh.failing_since is not None:
             log.info("Metadata recovered after %.1f s", now - self._refresh.failing_since)
         self.last_error = None

@@ -304,22 +304,22 @@ class NodeConnection:
                 timeout = reconnect.setup_timeout_for(shared.random.random())
                 try:
                     await self._wait_after_refusals()
-                    connection = await self._dial(timeout)
-                except NodeUnavailableError as error:
-                    reconnect.failed(shared.clock.now(), shared.random.random())
-                    self._tell_unreachable(error)
-                    self._fail_waiting(error)
-                except AuthenticationError as error:
+                    node = self.node
+                    connection = await self._dial(node, timeout)
+                except (NodeUnavailableError, AuthenticationError) as error:
                     reconnect.failed(shared.clock.now(), shared.random.random())
                     self._tell_unreachable(error)
                     self._fail_waiting(error)
                 else:
-                    self._take(connection)
+                    if node.address == self.node.address:
+                        self._take(connection)
+                    else:  # the node has moved meanwhile, perhaps to another cluster
+                        connection.abort(ClosedError("closed"))
         finally:
             self._connecting = None
 
-    async def _dial(self, timeout: float) -> Connection:
-        shared, node = self._shared, self.node
+    async def _dial(self, node: Node, timeout: float) -> Connection:
+        shared = self._shared
         try:
             connection = await shared.dialer.dial(node, timeout, self.progress)
         except AuthenticationError as error:

@@ -20,6 +20,7 @@ from pyk.clients.errors import (
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -270,6 +271,29 @@ async def test_brokers_of_another_cluster_than_before_get_new_connections(lane) 
         await updated(client)
 
         await client.send(1, request, lane=lane)
+
+        assert cluster.received[-1].node_id == 2
+
+
+@virtual_time
+async def test_a_connection_that_was_being_made_to_a_broker_of_the_former_cluster_is_not_used():
+    async with running(nodes=2) as (cluster, client):
+        request = FindCoordinatorRequest(coordinator_keys=["g"])
+        await client.send(1, request)
+        may_connect = asyncio.Event()
+
+        async def answer_late(_: ApiVersionsRequest) -> ApiVersionsResponse:
+            await may_connect.wait()
+            return ApiVersionsResponse(api_keys=cluster.offered(1))
+
+        cluster.once(ApiVersionsRequest, answer_late)
+        sending = asyncio.ensure_future(client.send(1, request, lane="fetch"))
+        await asyncio.sleep(0.1)
+        cluster.on(MetadataRequest, metadata_of_another_cluster)
+        await updated(client)
+
+        may_connect.set()
+        await sending
 
         assert cluster.received[-1].node_id == 2
 
