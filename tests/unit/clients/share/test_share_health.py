@@ -55,7 +55,7 @@ def health(state: SharePartitionState | None = None, **options: Any) -> ShareCon
 )
 def test_each_problem_is_told_and_is_the_only_reason_not_to_be_healthy(found, problems):
     assert found.problems == problems
-    assert found.is_healthy is not bool(problems)
+    assert found.is_healthy is (not problems)
 
 
 def test_problems_are_told_from_the_group_down_to_handlers():
