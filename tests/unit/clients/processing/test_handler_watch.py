@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,52 +12,27 @@ from pyk.clients import TopicPartition
 from pyk.clients.consumer import ConsumerRecord
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.processing.handler_watch import HandlerWatch
-from pyk.clients.processing.jobs import Jobs, Ordering, PartitionJobs
 from pyk.runtime.supervisor import Supervisor
 from pyk.runtime.virtual_time import current_clock, virtual_time
+from support.guarded_jobs import GuardedJobs
 
 LIMIT = 20.0
 INTERVAL = LIMIT / 10
-
-
-class Lock:
-    """Tells whether it is held."""
-
-    is_held = False
-
-    def __enter__(self) -> None:
-        self.is_held = True
-
-    def __exit__(self, *_: object) -> None:
-        self.is_held = False
-
-
-class GuardedJobs(Jobs):
-    """Jobs that may be gone through under their lock only."""
-
-    def __init__(self, lock: Lock) -> None:
-        super().__init__(Ordering.NONE, 4)
-        self._lock = lock
-
-    def __iter__(self) -> Iterator[PartitionJobs]:
-        assert self._lock.is_held
-        return super().__iter__()
 
 
 class Watched:
     """A consumer with one job that runs, and the watch of its handlers."""
 
     def __init__(self) -> None:
-        clock, lock = current_clock(), Lock()
+        clock, jobs = current_clock(), GuardedJobs()
         self.supervisor = Supervisor(clock)
         client = SimpleNamespace(clock=clock, supervisor=self.supervisor)
         self.core = SimpleNamespace(client=client, long_calls=None)
         self.looks: list[float] = []
-        jobs = GuardedJobs(lock)
         jobs.add(jobs.begin(Assignment(TopicPartition("orders", 0))), [record(7)])
         assert jobs.next() is not None
         self.watch = HandlerWatch(
-            cast(Any, self.core), jobs, lock, LIMIT, lambda: self.looks.append(clock.now())
+            cast(Any, self.core), jobs, jobs.lock, LIMIT, lambda: self.looks.append(clock.now())
         )
 
     def problems(self) -> tuple[str, ...]:
