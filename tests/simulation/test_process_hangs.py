@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -113,3 +115,67 @@ async def test_closing_ends_within_its_timeout_and_the_call_soon_after_it(handle
         assert committed is not None
         assert committed.offset == 1
         await asyncio.sleep(2000)  # so that the handler ends when the test does
+
+
+@pytest.mark.parametrize("is_share", [False, True])
+@virtual_time
+async def test_a_call_that_is_woken_up_tells_which_handlers_it_waits_for(is_share, caplog):
+    async with _with_two_orders(is_share=is_share) as consumer:
+        task = asyncio.create_task(consumer.process(hang, ordering="none"))
+        await asyncio.sleep(20)
+
+        consumer.wakeup()
+        await asyncio.sleep(30)
+
+        [line] = [r.getMessage() for r in caplog.records if r.name.endswith("handler_watch")]
+        assert line.startswith("process() is to end, and waits for 1 handler")
+        assert "orders-0 at offset 1, attempt 1" in line
+        await asyncio.wait_for(task, 300)
+
+
+@virtual_time
+async def test_handlers_that_end_soon_are_not_named_at_the_end(caplog):
+    async def handle(record: Any) -> None:
+        await asyncio.sleep(8)
+
+    async with _with_two_orders(is_share=False) as consumer:
+        task = asyncio.create_task(consumer.process(handle))
+        await asyncio.sleep(5)
+        consumer.wakeup()
+        await task
+
+    assert "process() is to end" not in caplog.text
+
+
+@virtual_time
+async def test_a_rebalance_that_handlers_hold_up_names_them(caplog):
+    async with cluster_with_orders(3) as cluster:
+        options = {"group_id": "g", "partition_assignment_strategy": "range"}
+        async with (
+            make_consumer(cluster, topics=["orders"], **options) as consumer,
+            make_consumer(cluster, topics=["orders"], **options) as other,
+        ):
+            task = asyncio.create_task(consumer.process(hang, ordering="none"))
+            await asyncio.sleep(20)
+            await other.poll(30)
+
+            [line] = [r.getMessage() for r in caplog.records if r.name.endswith("releases")]
+            assert line.startswith("The group waits for 1 handler of partitions")
+            assert "orders-0 at offset 1, attempt 1" in line
+            task.cancel()
+            await asyncio.wait({task})
+
+
+@asynccontextmanager
+async def _with_two_orders(*, is_share: bool) -> AsyncIterator[Any]:
+    """Return a consumer, of a group or of a share group."""
+    if is_share:
+        async with share_cluster() as cluster, share_consumer(cluster) as sharing:
+            cluster.produce(b"one", b"two")
+            yield sharing
+    else:
+        async with (
+            cluster_with_orders(2) as cluster,
+            make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+        ):
+            yield consumer

@@ -13,11 +13,13 @@ from contextlib import AbstractContextManager
 
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose
+from pyk.clients.processing.calls import described
 from pyk.clients.processing.jobs import Jobs, PartitionJobs
 from pyk.clients.processing.recovery import Recovery
 from pyk.clients.processing.runner import Runner
 from pyk.clients.processing.transactions import ResultTransactions
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,10 @@ log = logging.getLogger(__name__)
 # The group waits for it for max_poll_interval_ms, of which a heartbeat interval may have passed
 # before it knows. After that the group goes on without it, and nothing can be committed.
 PATIENCE = 0.8
+# Seconds that the group waits for handlers before a warning names them.
+TOLD_AFTER_SECONDS = 10.0
+# How many records that warning names.
+MOST_NAMED = 5
 # Seconds between two looks whether a partition that is waited for was lost.
 LOOK_INTERVAL = 0.1
 
@@ -83,14 +89,28 @@ class Releases:
 
     async def _wait(self, closing: list[PartitionJobs], deadline: float) -> None:
         now = self._core.client.clock.now
+        told_at = now() + TOLD_AFTER_SECONDS
         while any(p.running and not p.assignment.is_lost for p in closing):
             left = deadline - now()
             if left <= 0 or self._core.is_closed:
                 return
+            if now() >= told_at:
+                self._tell_what_holds_up_the_group(closing, left)
+                told_at = float("inf")
             self._stopped.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, LOOK_INTERVAL)):
                     await self._stopped.wait()
+
+    def _tell_what_holds_up_the_group(self, closing: list[PartitionJobs], left: float) -> None:
+        with self._lock:
+            running = [job for partition in closing for job in partition.running]
+        log.warning(
+            "The group waits for %s of partitions that it takes away, for at most %.0f s more: %s",
+            counted(len(running), "handler"),
+            left,
+            ", ".join(described(job) for job in running[:MOST_NAMED]),
+        )
 
     def _cancel(self, closing: list[PartitionJobs]) -> None:
         with self._lock:
