@@ -24,7 +24,7 @@ from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
 from pyk.clients.processing.session import HandlerSession
-from pyk.clients.processing.session_role import LAST_SECONDS, Session
+from pyk.clients.processing.session_role import LAST_COMMIT_SECONDS, LAST_SECONDS, Session
 from pyk.clients.processing.workers import Workers
 from pyk.clients.producer import AsyncProducer
 
@@ -86,7 +86,7 @@ class TaskRunner:
             finally:  # also if the call is cancelled while its handlers finish
                 self._has_ended = True
                 self._consumer._handlers = None
-                await self._session.end(patience or LAST_SECONDS)
+                await self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS)
         if self._failure is not None:
             self._core.buffer.clear_attention(WAKEUP)
             raise self._failure

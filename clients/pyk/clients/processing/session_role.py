@@ -14,6 +14,9 @@ from pyk.protocol.records import RecordSpan
 
 # Seconds that cancelled handlers have to end, and the last commit of a call that is cancelled.
 LAST_SECONDS = 5.0
+# Seconds that the last commit of any other call may take: enough for a coordinator that moves, and
+# in an outage little enough for a process that has half a minute to end after SIGTERM.
+LAST_COMMIT_SECONDS = 10.0
 
 
 class Session(Protocol):

@@ -28,7 +28,7 @@ from pyk.clients.processing.jobs import Job, Jobs
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.results import results_of
 from pyk.clients.processing.session import HandlerSession
-from pyk.clients.processing.session_role import LAST_SECONDS, Session
+from pyk.clients.processing.session_role import LAST_COMMIT_SECONDS, LAST_SECONDS, Session
 from pyk.clients.producer import Producer
 from pyk.clients.wording import counted
 
@@ -98,7 +98,7 @@ class ThreadRunner:
                 self._has_ended = True
                 self._consumer._handlers = None
                 if not self._core.is_closed:
-                    call(self._session.end(patience or LAST_SECONDS))
+                    call(self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS))
         if self._failure is not None:
             self._core.buffer.clear_attention(WAKEUP)
             raise self._failure
