@@ -1,4 +1,4 @@
-"""Offsets of groups: store, read and delete what they have committed. Pure."""
+"""Offsets of groups: store and read what they have committed. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,6 @@ from pyk.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-)
-from pyk.protocol.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
 )
 from pyk.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -166,31 +160,3 @@ def _fetched(found: Any) -> OffsetAndMetadata | None:
     return OffsetAndMetadata(
         found.committed_offset, found.metadata or "", known_epoch(found.committed_leader_epoch)
     )
-
-
-def offset_delete_request(
-    group_id: str, partitions: Iterable[TopicPartition]
-) -> OffsetDeleteRequest:
-    """Return the request that deletes the committed offsets of ``partitions``."""
-    return OffsetDeleteRequest(
-        group_id=group_id,
-        topics=[
-            OffsetDeleteRequestTopic(
-                name=topic,
-                partitions=[
-                    OffsetDeleteRequestPartition(partition_index=place.partition)
-                    for place in places
-                ],
-            )
-            for topic, places in by_topic(partitions).items()
-        ],
-    )
-
-
-def deleted_offsets(
-    response: OffsetDeleteResponse, group_id: str
-) -> dict[TopicPartition, KafkaError | None]:
-    """Return the outcome of each partition; raise an error that concerns all of them."""
-    if response.error_code != ErrorCode.NONE:
-        raise error_for(response.error_code, group_id=group_id, api_key=response.api_key)
-    return read_partitions(response.topics, lambda _: None, response.api_key)

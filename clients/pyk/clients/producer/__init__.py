@@ -1,13 +1,20 @@
-"""Producers: write records to topics."""
+"""Producers: write records to topics.
+
+Each name is loaded when it is first used: a program with one of the two does not pay for the other.
+"""
 
 from __future__ import annotations
 
-from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
-from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
-from pyk.clients.producer.faces.async_producer import AsyncProducer
-from pyk.clients.producer.faces.producer import Producer
-from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.clients.producer.transactions.prepared import PreparedTransaction
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+    from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
+    from pyk.clients.producer.faces.async_producer import AsyncProducer
+    from pyk.clients.producer.faces.producer import Producer
+    from pyk.clients.producer.faces.stats import ProducerStats
+    from pyk.clients.producer.transactions.prepared import PreparedTransaction
 
 __all__ = [
     "AsyncProducer",
@@ -18,3 +25,20 @@ __all__ = [
     "ProducerStats",
     "RecordMetadata",
 ]
+
+_HOMES = {
+    "AsyncProducer": "faces.async_producer",
+    "BatchDelivery": "bulk.batch_delivery",
+    "Delivery": "batching.delivery",
+    "PreparedTransaction": "transactions.prepared",
+    "Producer": "faces.producer",
+    "ProducerStats": "faces.stats",
+    "RecordMetadata": "batching.delivery",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.faces.async_commits import AsyncCommits, CommitCallback
 from pyk.clients.consumer.faces.limits import CallLimits
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
-from pyk.clients.consumer.group.group_commits import GroupCommits
 from pyk.clients.consumer.positions.subscriptions import checked_partitions
 from pyk.clients.errors import CommitFailedError, KafkaError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+    from pyk.clients.consumer.group.group_commits import GroupCommits
 
 
 class CommitCalls:

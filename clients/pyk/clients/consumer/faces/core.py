@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random as randomness
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
@@ -22,7 +23,6 @@ from pyk.clients.consumer.faces.transaction_calls import TransactionCalls
 from pyk.clients.consumer.fetching.fetch_loop import FetchLoop
 from pyk.clients.consumer.fetching.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
@@ -33,6 +33,9 @@ from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.engine.client import Client
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 
 class ConsumerCore(ReadingCore):
@@ -87,6 +90,8 @@ class ConsumerCore(ReadingCore):
         self._create_reports()
 
     def _create_group(self) -> ConsumerGroup:
+        from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+
         return ConsumerGroup(
             self.client,
             self.config,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats, partition_health
 from pyk.clients.consumer.fetching.node_fetcher import LANE
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.reachability import UnreachableNode
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 
 class Standing:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.read_buffer import EVENT
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, check_listener
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.subscriptions import (
     SubscriptionKind,
@@ -22,6 +22,9 @@ from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 log = logging.getLogger(__name__)
 

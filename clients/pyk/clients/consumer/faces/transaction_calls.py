@@ -5,24 +5,21 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
-from pyk.clients.consumer.commits.commits import of_another_topic
-from pyk.clients.consumer.faces.transaction_doubts import (
-    DoubtfulPosition,
-    DoubtfulPositions,
-    DoubtOfAnyThread,
-)
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import ClosedError, CommitFailedError, ForkedClientError, StateError
-from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata, TransactionDoubt
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.faces.transaction_doubts import DoubtfulPositions
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+    from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata, TransactionDoubt
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +80,9 @@ class TransactionCalls:
         )
 
     def consumed(self, mark: TransactionMark) -> ConsumedOffsets:
+        from pyk.clients.consumer.commits.commits import of_another_topic
+        from pyk.clients.offsets import ConsumedOffsets
+
         group = self._group()
         self._warn_of_uncommitted()
         group.losses.check_transaction()
@@ -125,6 +125,11 @@ class TransactionCalls:
     def doubt(
         self, mark: TransactionMark, consumed: Sequence[ConsumedOffsets]
     ) -> DoubtfulPositions:
+        from pyk.clients.consumer.faces.transaction_doubts import (
+            DoubtfulPosition,
+            DoubtfulPositions,
+        )
+
         stopped = [
             DoubtfulPosition.stop(assigned, start, self._positions)
             for assigned in self._partitions
@@ -220,6 +225,8 @@ class ReadsOfFace:
             self._now(self._calls.return_to, mark)
 
     def doubt(self, mark: Any, consumed: Sequence[ConsumedOffsets]) -> TransactionDoubt | None:
+        from pyk.clients.consumer.faces.transaction_doubts import DoubtOfAnyThread
+
         with contextlib.suppress(ClosedError, ForkedClientError):
             return DoubtOfAnyThread(self._now(self._calls.doubt, mark, consumed), self._soon)
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
-from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
@@ -16,6 +16,9 @@ from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pyk.clients.consumer.positions.reset_policy import ResetTarget, TimeBack, time_to_ask
 from pyk.clients.engine.client import Client
@@ -14,16 +14,15 @@ from pyk.clients.engine.responses import result_for_each
 from pyk.clients.errors import KafkaError, MalformedResponseError
 from pyk.clients.offsets import (
     FIRST_LIST_VERSION,
-    FIRST_VERSION_OF_EPOCH_ENDS,
-    EpochQuestion,
     ListedOffset,
     OffsetSpec,
-    epoch_ends,
-    epoch_ends_request,
     list_offsets_request,
     listed_offsets,
 )
 from pyk.clients.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.clients.offsets import EpochQuestion
 
 Q = TypeVar("Q")  # what is asked about a partition
 A = TypeVar("A")  # what is answered
@@ -128,6 +127,7 @@ class OffsetLookup:
         self, questions: Mapping[TopicPartition, EpochQuestion]
     ) -> dict[TopicPartition, int | KafkaError]:
         """Return the end of an epoch or an error for each partition, asking each leader once."""
+        from pyk.clients.offsets import FIRST_VERSION_OF_EPOCH_ENDS, epoch_ends, epoch_ends_request
 
         async def ask_node(
             node_id: int, asked: Mapping[TopicPartition, EpochQuestion]

@@ -18,7 +18,7 @@ from pyk.clients.errors import (
     TopicAuthorizationFailedError,
     UnsupportedVersionError,
 )
-from pyk.clients.offsets import EpochQuestion, ListedOffset, OffsetSpec
+from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -180,6 +180,8 @@ class PositionResolver:
                 self._failed(PositionState.RESET, assigned, version, answer)
 
     async def _ask_epochs(self, partitions: list[AssignedPartition]) -> None:
+        from pyk.clients.offsets import EpochQuestion  # asked after a change of leaders only
+
         versions = {assigned.topic_partition: assigned.version for assigned in partitions}
         leader_epochs = self._leader_epochs(partitions)
         questions = {

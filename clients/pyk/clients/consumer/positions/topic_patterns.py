@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from pyk.protocol.patterns import InvalidPatternError, Pattern
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.protocol.patterns import Pattern
 
 
 @slotted.frozen
@@ -56,6 +59,8 @@ class TopicPattern:
 def _re2(text: str) -> Pattern:
     if not isinstance(text, str):
         raise TypeError(f"the pattern of a SubscriptionPattern must be a str, not {text!r}")
+    from pyk.protocol.patterns import InvalidPatternError, Pattern  # few consumers have one
+
     try:
         return Pattern(text)
     except InvalidPatternError as error:
