@@ -31,9 +31,9 @@ def group() -> None:
 @click.option("--state", "states", multiple=True, help="Only groups in this state, as Empty.")
 def list_groups(patterns: tuple[str, ...], *, states: tuple[str, ...]) -> None:
     """List groups, all or those whose ids match PATTERNS such as 'billing-*'."""
-    from pyk.command_line.work import groups
+    from pyk.command_line.work import group_lists
 
-    groups.show_list(patterns, states)
+    group_lists.show_list(patterns, states)
 
 
 @group.command("describe")

@@ -32,9 +32,9 @@ def topic() -> None:
 @click.option("--internal", is_flag=True, help="Also list Kafka's own topics.")
 def list_topics(patterns: tuple[str, ...], *, internal: bool) -> None:
     """List topics, all or those whose names match PATTERNS such as 'orders-*'."""
-    from pyk.command_line.work import topics
+    from pyk.command_line.work import topic_lists
 
-    topics.show_list(patterns, internal=internal)
+    topic_lists.show_list(patterns, internal=internal)
 
 
 @topic.command("create")

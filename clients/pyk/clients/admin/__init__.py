@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pyk.clients.admin.delegation_tokens import DelegationToken, KafkaPrincipal
     from pyk.clients.admin.features import FeatureMetadata, FeatureUpdate, UpgradeType
     from pyk.clients.admin.group_changes import GroupChange, GroupChangeType
+    from pyk.clients.admin.group_listings import GroupListing
     from pyk.clients.admin.groups import (
         ClassicGroupDescription,
         ConsumerGroupDescription,
-        GroupListing,
         MemberDescription,
         PartitionLag,
     )
@@ -80,8 +80,8 @@ if TYPE_CHECKING:
     from pyk.clients.admin.topic_descriptions import (
         PartitionDescription,
         TopicDescription,
-        TopicListing,
     )
+    from pyk.clients.admin.topic_listings import TopicListing
     from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
     from pyk.clients.admin.transactions import (
         AbortTransactionSpec,
@@ -212,7 +212,7 @@ _HOMES = {
     "FeatureUpdate": "features",
     "GroupChange": "group_changes",
     "GroupChangeType": "group_changes",
-    "GroupListing": "groups",
+    "GroupListing": "group_listings",
     "KafkaPrincipal": "delegation_tokens",
     "ListedOffset": "pyk.clients.offsets",
     "LogDirDescription": "replica_places",
@@ -249,7 +249,7 @@ _HOMES = {
     "StreamsTaskOffset": "streams_groups",
     "StreamsTopicInfo": "streams_groups",
     "TopicDescription": "topic_descriptions",
-    "TopicListing": "topic_descriptions",
+    "TopicListing": "topic_listings",
     "TopicPartitionReplica": "replica_places",
     "TransactionDescription": "transactions",
     "TransactionListing": "transactions",

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from pyk.clients.admin.configs import AlterConfig, ConfigResource
-from pyk.clients.admin.topics import NewPartitions
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 
 if TYPE_CHECKING:
+    from pyk.clients.admin.configs import AlterConfig, ConfigResource
+    from pyk.clients.admin.topics import NewPartitions
     from pyk.clients.offsets import OffsetSpec
 
 T = TypeVar("T")
@@ -69,6 +69,8 @@ def checked_group_partitions(given: Any) -> dict[str, list[TopicPartition] | Non
 
 def checked_resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
     """Return resources, whose settings are described or changed; accept a single one as well."""
+    from pyk.clients.admin.configs import ConfigResource
+
     if isinstance(given, ConfigResource):
         return [given]
     form = "ConfigResource.topic(name), .broker(node_id) or .group(group_id)"
@@ -82,6 +84,8 @@ def checked_changes(
     given: Mapping[ConfigResource, Iterable[AlterConfig]],
 ) -> dict[ConfigResource, list[AlterConfig]]:
     """Return the changes of settings by resource."""
+    from pyk.clients.admin.configs import AlterConfig
+
     form = "{ConfigResource.topic(name): [AlterConfig(name, value)]}"
     changes = {one: list(several(given[one], form)) for one in _keys(given, form)}
     checked_resources(changes)
@@ -93,6 +97,8 @@ def checked_changes(
 
 def checked_counts(given: Mapping[str, int | NewPartitions]) -> dict[str, NewPartitions]:
     """Return numbers of partitions by topic."""
+    from pyk.clients.admin.topics import NewPartitions
+
     counts: dict[str, NewPartitions] = {}
     for name in _keys(given, "{topic: number of partitions}"):
         count = given[name]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from pyk.clients import admin
-from pyk.clients.admin.configs import ConfigResource, ConfigResourceType
 from pyk.clients.admin.core import AdminCore
 from pyk.clients.engine.thread import LoopThread
 
@@ -99,8 +98,8 @@ class AsyncClusterAdmin:
         )
 
     async def list_config_resources(
-        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
-    ) -> list[ConfigResource]:
+        self, types: Iterable[admin.ConfigResourceType] = (), *, timeout: float | None = None
+    ) -> list[admin.ConfigResource]:
         """Return what has, or may have, settings of its own: of these types, by default of all.
 
         Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
@@ -109,10 +108,10 @@ class AsyncClusterAdmin:
 
     async def list_client_metrics_resources(
         self, *, timeout: float | None = None
-    ) -> list[ConfigResource]:
+    ) -> list[admin.ConfigResource]:
         """Return the subscriptions to client metrics; short for :meth:`list_config_resources`."""
         return await self._core.cluster.list_config_resources(
-            [ConfigResourceType.CLIENT_METRICS], timeout=timeout
+            [admin.ConfigResourceType.CLIENT_METRICS], timeout=timeout
         )
 
 
@@ -215,8 +214,8 @@ class ClusterAdmin:
         )
 
     def list_config_resources(
-        self, types: Iterable[ConfigResourceType] = (), *, timeout: float | None = None
-    ) -> list[ConfigResource]:
+        self, types: Iterable[admin.ConfigResourceType] = (), *, timeout: float | None = None
+    ) -> list[admin.ConfigResource]:
         """Return what has, or may have, settings of its own: of these types, by default of all.
 
         Needs a broker since 4.1 (KIP-1142), for client metrics alone since 3.7.
@@ -225,10 +224,10 @@ class ClusterAdmin:
 
     def list_client_metrics_resources(
         self, *, timeout: float | None = None
-    ) -> list[ConfigResource]:
+    ) -> list[admin.ConfigResource]:
         """Return the subscriptions to client metrics; short for :meth:`list_config_resources`."""
         return self._thread.call(
             self._core.cluster.list_config_resources(
-                [ConfigResourceType.CLIENT_METRICS], timeout=timeout
+                [admin.ConfigResourceType.CLIENT_METRICS], timeout=timeout
             )
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyk.clients.admin.cluster_calls import ClusterCalls
     from pyk.clients.admin.config_calls import ConfigCalls
     from pyk.clients.admin.group_calls import GroupCalls
+    from pyk.clients.admin.group_list_calls import GroupListCalls
     from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
     from pyk.clients.admin.helper_calls import HelperCalls
     from pyk.clients.admin.offset_calls import OffsetCalls
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyk.clients.admin.streams_group_calls import StreamsGroupCalls
     from pyk.clients.admin.token_calls import TokenCalls
     from pyk.clients.admin.topic_calls import TopicCalls
+    from pyk.clients.admin.topic_list_calls import TopicListCalls
     from pyk.clients.admin.transaction_calls import TransactionCalls
     from pyk.clients.admin.user_calls import UserCalls
     from pyk.clients.admin.watch_calls import WatchCalls
@@ -60,6 +62,12 @@ class AdminCore:
         return TopicCalls(self._calls)
 
     @cached_property
+    def topic_lists(self) -> TopicListCalls:
+        from pyk.clients.admin.topic_list_calls import TopicListCalls
+
+        return TopicListCalls(self._calls)
+
+    @cached_property
     def configs(self) -> ConfigCalls:
         from pyk.clients.admin.config_calls import ConfigCalls
 
@@ -76,6 +84,12 @@ class AdminCore:
         from pyk.clients.admin.group_calls import GroupCalls
 
         return GroupCalls(self._calls)
+
+    @cached_property
+    def group_lists(self) -> GroupListCalls:
+        from pyk.clients.admin.group_list_calls import GroupListCalls
+
+        return GroupListCalls(self._calls)
 
     @cached_property
     def group_offsets(self) -> GroupOffsetCalls:
@@ -141,7 +155,14 @@ class AdminCore:
     def watch(self) -> WatchCalls:
         from pyk.clients.admin.watch_calls import WatchCalls
 
-        return WatchCalls(self._calls, self.topics, self.groups, self.group_offsets, self.offsets)
+        return WatchCalls(
+            self._calls,
+            self.topics,
+            self.groups,
+            self.group_lists,
+            self.group_offsets,
+            self.offsets,
+        )
 
     @cached_property
     def helpers(self) -> HelperCalls:

@@ -6,27 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyk.clients.admin import groups, members
-from pyk.clients.admin.all_brokers import from_all_brokers
-from pyk.clients.admin.arguments import checked_name, checked_names, checked_words
+from pyk.clients.admin.arguments import checked_name, checked_names
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.groups import (
     ClassicGroupDescription,
     ConsumerGroupDescription,
-    GroupListing,
 )
 from pyk.clients.admin.routes import ToCoordinators
-from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.errors import (
     GroupIdNotFoundError,
     KafkaError,
     UnsupportedVersionError,
-    error_for,
 )
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
-from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 FIRST_VERSION_WITH_OPERATIONS = 3
 FIRST_VERSION_WITH_SEVERAL_MEMBERS = 3
@@ -37,45 +31,6 @@ class GroupCalls:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-
-    async def list_groups(
-        self,
-        *,
-        states: Iterable[str],
-        types: Iterable[str],
-        protocol_types: Iterable[str],
-        timeout: float | None,
-    ) -> list[GroupListing]:
-        wanted_states = checked_words(states, groups.STATES, "a state")
-        wanted_types = checked_words(types, groups.TYPES, "a type")
-        protocols = checked_names(protocol_types, "a protocol type")
-        request = VersionedRequest(
-            ListGroupsRequest,
-            lambda version: groups.list_request(wanted_states, wanted_types, version),
-        )
-        min_version = groups.first_list_version(wanted_states, wanted_types)
-
-        async def ask(node_id: int, deadline: float) -> list[GroupListing]:
-            answer: ListGroupsResponse = await self._calls.send(
-                node_id, request, deadline, min_version=min_version
-            )
-            if answer.error_code != ErrorCode.NONE:
-                raise error_for(answer.error_code, node_id=node_id, api_key=answer.api_key)
-            return groups.group_listings(answer.groups, node_id)
-
-        listings = groups.once_each(await from_all_brokers(self._calls, ask, timeout))
-        return [one for one in listings if not protocols or one.protocol_type in protocols]
-
-    async def list_consumer_groups(
-        self, *, states: Iterable[str], types: Iterable[str], timeout: float | None
-    ) -> list[GroupListing]:
-        wanted = checked_words(types, groups.TYPES_OF_CONSUMERS, "a type of groups of consumers")
-        return await self.list_groups(
-            states=states,
-            types=wanted or groups.TYPES_OF_CONSUMERS,
-            protocol_types=("", groups.CONSUMER),
-            timeout=timeout,
-        )
 
     async def describe_consumer_groups(
         self, group_ids: Iterable[str], *, authorized_operations: bool, timeout: float | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
-from pyk.clients.admin.groups import GroupListing
+from pyk.clients.admin.group_listings import GroupListing
 from pyk.runtime import slotted
 
 

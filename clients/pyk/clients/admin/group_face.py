@@ -25,7 +25,7 @@ class AsyncGroupAdmin:
         timeout: float | None = None,
     ) -> list[admin.GroupListing]:
         """Return the groups of all brokers, in these states and of these types if any are given."""
-        return await self._core.groups.list_groups(
+        return await self._core.group_lists.list_groups(
             states=states, types=types, protocol_types=protocol_types, timeout=timeout
         )
 
@@ -40,7 +40,7 @@ class AsyncGroupAdmin:
 
         A group that only has committed offsets counts as one.
         """
-        return await self._core.groups.list_consumer_groups(
+        return await self._core.group_lists.list_consumer_groups(
             states=states, types=types, timeout=timeout
         )
 
@@ -176,7 +176,7 @@ class GroupAdmin:
     ) -> list[admin.GroupListing]:
         """Return the groups of all brokers, in these states and of these types if any are given."""
         return self._thread.call(
-            self._core.groups.list_groups(
+            self._core.group_lists.list_groups(
                 states=states, types=types, protocol_types=protocol_types, timeout=timeout
             )
         )
@@ -193,7 +193,7 @@ class GroupAdmin:
         A group that only has committed offsets counts as one.
         """
         return self._thread.call(
-            self._core.groups.list_consumer_groups(states=states, types=types, timeout=timeout)
+            self._core.group_lists.list_consumer_groups(states=states, types=types, timeout=timeout)
         )
 
     def describe_consumer_groups(

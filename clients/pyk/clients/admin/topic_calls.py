@@ -10,7 +10,7 @@ from pyk.clients.admin import topic_descriptions, topics
 from pyk.clients.admin.arguments import checked_counts, checked_positive, checked_topics
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import ToAnyNode, ToController
-from pyk.clients.admin.topic_descriptions import TopicDescription, TopicListing
+from pyk.clients.admin.topic_descriptions import TopicDescription
 from pyk.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.errors import (
@@ -52,12 +52,6 @@ class TopicCalls:
         return await self._calls.change(
             by_name, self._to_controller(retry_on_quota_violation), ask, deadline
         )
-
-    async def list_topics(
-        self, *, internal: bool, timeout: float | None
-    ) -> dict[str, TopicListing]:
-        response = await self._calls.metadata(None, timeout)
-        return topic_descriptions.topic_listings(response, internal=internal)
 
     async def describe_topics(
         self,

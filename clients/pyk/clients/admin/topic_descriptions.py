@@ -1,4 +1,4 @@
-"""Topics as the admin client lists and describes them. Pure."""
+"""Topics as the admin client describes them. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pyk.clients.admin.authorized_operations import authorized_operations
-from pyk.clients.admin.topics import known_id
+from pyk.clients.admin.topic_listings import known_id
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.acls import AclOperation
 from pyk.protocol.api_keys import ApiKey
@@ -29,16 +29,6 @@ from pyk.runtime import slotted
 
 FIRST_VERSION_WITH_OPERATIONS = 8
 FIRST_VERSION_BY_ID = 12
-
-
-@slotted.frozen
-class TopicListing:
-    """A topic in a list."""
-
-    name: str
-    topic_id: UUID | None
-    is_internal: bool
-    partition_count: int
 
 
 @slotted.frozen
@@ -133,17 +123,6 @@ def first_version(*, by_id: bool, authorized_operations: bool) -> int | None:
     if by_id:
         return FIRST_VERSION_BY_ID
     return FIRST_VERSION_WITH_OPERATIONS if authorized_operations else None
-
-
-def topic_listings(response: MetadataResponse, *, internal: bool) -> dict[str, TopicListing]:
-    """Return all topics by name, Kafka's own only if they are asked for."""
-    return {
-        topic.name: TopicListing(
-            topic.name, known_id(topic.topic_id), topic.is_internal, len(topic.partitions)
-        )
-        for topic in response.topics
-        if topic.name is not None and (internal or not topic.is_internal)
-    }
 
 
 def topic_descriptions(

@@ -43,7 +43,7 @@ class AsyncTopicAdmin:
         self, *, internal: bool = False, timeout: float | None = None
     ) -> dict[str, admin.TopicListing]:
         """Return all topics by name, Kafka's own only if ``internal``."""
-        return await self._core.topics.list_topics(internal=internal, timeout=timeout)
+        return await self._core.topic_lists.list_topics(internal=internal, timeout=timeout)
 
     async def describe_topics(
         self,
@@ -185,7 +185,9 @@ class TopicAdmin:
         self, *, internal: bool = False, timeout: float | None = None
     ) -> dict[str, admin.TopicListing]:
         """Return all topics by name, Kafka's own only if ``internal``."""
-        return self._thread.call(self._core.topics.list_topics(internal=internal, timeout=timeout))
+        return self._thread.call(
+            self._core.topic_lists.list_topics(internal=internal, timeout=timeout)
+        )
 
     def describe_topics(
         self,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from pyk.clients.admin.fields import check_replicas
+from pyk.clients.admin.topic_listings import known_id
 from pyk.clients.errors import KafkaError, error_for
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -220,11 +220,6 @@ def created_partitions(response: CreatePartitionsResponse) -> dict[str, KafkaErr
         topic.name: _outcome(response.api_key, topic.error_code, topic.error_message, topic.name)
         for topic in response.results
     }
-
-
-def known_id(topic_id: UUID) -> UUID | None:
-    """Return the id of a topic, None where the broker is too old to have any."""
-    return None if topic_id == ZERO_UUID else topic_id
 
 
 def _outcome(api_key: int, error_code: int, message: str | None, topic: str) -> KafkaError | None:

@@ -11,8 +11,9 @@ from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.conditions import Condition, Subject, checked_condition, last_seen
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.group_changes import GroupChange, by_id, group_changes
+from pyk.clients.admin.group_list_calls import GroupListCalls
+from pyk.clients.admin.group_listings import GroupListing
 from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
-from pyk.clients.admin.groups import GroupListing
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.topic_calls import TopicCalls
 from pyk.clients.errors import (
@@ -32,6 +33,7 @@ class WatchCalls:
     _calls: Calls
     _topics: TopicCalls
     _groups: GroupCalls
+    _group_lists: GroupListCalls
     _group_offsets: GroupOffsetCalls
     _offsets: OffsetCalls
 
@@ -91,7 +93,7 @@ class WatchCalls:
         timeout: float | None,
     ) -> tuple[dict[str, GroupListing], list[GroupChange]]:
         """Return the groups as they are now, and what has changed since before."""
-        listings = await self._groups.list_groups(
+        listings = await self._group_lists.list_groups(
             states=(), types=types, protocol_types=(), timeout=timeout
         )
         after = by_id(listings)

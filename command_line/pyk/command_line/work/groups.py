@@ -1,10 +1,9 @@
-"""Show groups, reset their committed offsets, and delete them."""
+"""Describe groups, show their lag, reset their committed offsets, and delete them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 
 import click
@@ -23,7 +22,6 @@ from pyk.clients import (
 )
 from pyk.command_line.arguments import confirm
 from pyk.command_line.frame.connecting import admin
-from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import (
     Row,
@@ -54,13 +52,6 @@ from pyk.command_line.work.topics import named_partitions
 
 Described = ConsumerGroupDescription | ShareGroupDescription | StreamsGroupDescription
 
-GROUPS = (
-    Column("group", style="bold"),
-    Column("state"),
-    Column("type"),
-    Column("protocolType", "Protocol"),
-    Column("coordinator"),
-)
 MEMBERS = (
     Column("memberId", "Member", style="bold"),
     Column("instanceId", "Instance"),
@@ -81,27 +72,6 @@ RESETS = (
     Column("committedOffset", "Committed"),
     Column("newOffset", "New"),
 )
-
-
-def show_list(patterns: Sequence[str], states: Sequence[str]) -> None:
-    """Print groups."""
-    with admin() as client:
-        try:
-            found = client.list_groups(states=states)
-        except ValueError as error:  # of a state that does not exist
-            raise CommandError(str(error), ExitCode.USAGE) from None
-    rows = [
-        {
-            "group": one.group_id,
-            "state": one.state or None,
-            "type": one.group_type or None,
-            "protocolType": one.protocol_type or None,
-            "coordinator": one.coordinator_id,
-        }
-        for one in sorted(found, key=lambda one: one.group_id)
-        if not patterns or any(fnmatchcase(one.group_id, pattern) for pattern in patterns)
-    ]
-    print_rows(GROUPS, rows)
 
 
 def describe(group_ids: Sequence[str]) -> None:

@@ -1,9 +1,8 @@
-"""Create, list, describe, change and delete topics and their records."""
+"""Create, describe, change and delete topics and their records."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from pyk.clients import (
     Admin,
@@ -30,7 +29,6 @@ from pyk.command_line.frame.tables import Column
 from pyk.command_line.moments import Moment
 from pyk.command_line.partition_lists import parse_partitions
 
-TOPICS = (Column("topic", style="bold"), Column("partitions"), Column("isInternal", "Internal"))
 PARTITIONS = (
     Column("partition"),
     Column("leader"),
@@ -46,23 +44,6 @@ RECORDS = (
     Column("endOffset"),
     Column("count", "Offsets"),
 )
-
-
-def show_list(patterns: Sequence[str], *, internal: bool) -> None:
-    """Print topics, all or those whose names match a pattern."""
-    with admin() as client:
-        found = client.list_topics(internal=internal)
-    rows = [
-        {
-            "topic": name,
-            "id": None if one.topic_id is None else str(one.topic_id),
-            "partitions": one.partition_count,
-            "isInternal": one.is_internal,
-        }
-        for name, one in sorted(found.items())
-        if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-    ]
-    print_rows(TOPICS if internal else TOPICS[:2], rows)
 
 
 def create(new: Sequence[NewTopic], *, if_not_exists: bool, dry_run: bool) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pyk.clients import TopicPartition
 from pyk.clients.admin import (
     arguments,
+    group_listings,
     groups,
     scram_users,
     share_groups,
@@ -51,7 +52,7 @@ known_or_not = pytest.mark.parametrize(("sent", "told"), [(0, 0), (7, 7), (-1, N
 def test_brokers_before_types_list_their_classic_groups(
     types: list[str], version: int, sent: list[str]
 ) -> None:
-    assert groups.list_request([], types, version).types_filter == sent
+    assert group_listings.list_request([], types, version).types_filter == sent
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_brokers_before_types_list_their_classic_groups(
 def test_groups_are_listed_by_the_first_version_with_the_filters(
     states: list[str], types: list[str], version: int | None
 ) -> None:
-    assert groups.first_list_version(states, types) == version
+    assert group_listings.first_list_version(states, types) == version
 
 
 def member_of(protocol_type: str, assignment: bytes) -> Any:

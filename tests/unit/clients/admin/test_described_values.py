@@ -16,6 +16,7 @@ from pyk.clients.admin import (
     raft_voters,
     replica_places,
     topic_descriptions,
+    topic_listings,
     topics,
 )
 from pyk.clients.admin.replica_places import ReplicaLogDir, TopicPartitionReplica
@@ -74,7 +75,7 @@ def test_topics_of_kafka_are_listed_if_they_are_asked_for(internal: bool, names:
         ]
     )
 
-    assert set(topic_descriptions.topic_listings(response, internal=internal)) == names
+    assert set(topic_listings.topic_listings(response, internal=internal)) == names
 
 
 def test_a_topic_that_was_asked_for_by_id_is_named_by_it_in_its_error() -> None:
@@ -140,8 +141,8 @@ def test_a_request_for_topics_makes_none() -> None:
 
 
 def test_the_id_of_a_topic_is_none_where_the_broker_has_no_ids() -> None:
-    assert topics.known_id(UUID(int=0)) is None
-    assert topics.known_id(UUID(int=7)) == UUID(int=7)
+    assert topic_listings.known_id(UUID(int=0)) is None
+    assert topic_listings.known_id(UUID(int=7)) == UUID(int=7)
 
 
 def test_an_assignment_by_hand_decides_how_many_partitions_and_replicas_there_are() -> None:
