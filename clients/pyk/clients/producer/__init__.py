@@ -14,26 +14,37 @@ if TYPE_CHECKING:
     from pyk.clients.producer.faces.async_producer import AsyncProducer
     from pyk.clients.producer.faces.producer import Producer
     from pyk.clients.producer.faces.stats import ProducerStats
+    from pyk.clients.producer.faces.transaction import (
+        AsyncTransaction,
+        ReadingClient,
+        Transaction,
+    )
     from pyk.clients.producer.transactions.prepared import PreparedTransaction
 
 __all__ = [
     "AsyncProducer",
+    "AsyncTransaction",
     "BatchDelivery",
     "Delivery",
     "PreparedTransaction",
     "Producer",
     "ProducerStats",
+    "ReadingClient",
     "RecordMetadata",
+    "Transaction",
 ]
 
 _HOMES = {
     "AsyncProducer": "faces.async_producer",
+    "AsyncTransaction": "faces.transaction",
     "BatchDelivery": "bulk.batch_delivery",
     "Delivery": "batching.delivery",
     "PreparedTransaction": "transactions.prepared",
     "Producer": "faces.producer",
     "ProducerStats": "faces.stats",
+    "ReadingClient": "faces.transaction",
     "RecordMetadata": "batching.delivery",
+    "Transaction": "faces.transaction",
 }
 
 

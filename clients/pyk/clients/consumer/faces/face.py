@@ -11,9 +11,10 @@ import os
 import random as randomness
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
+from typing import Any, Protocol, Self, TypeVar, Unpack
 
 from pyk.clients import config as option_types
+from pyk.clients import offsets as offset_types
 from pyk.clients.arguments import check_commit_callback
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.config.properties_file import read_properties
@@ -34,9 +35,6 @@ from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
-
-if TYPE_CHECKING:
-    from pyk.clients.offsets import ConsumerGroupMetadata, TransactionReads
 
 R = TypeVar("R")
 
@@ -116,7 +114,7 @@ class ConsumerFace(ReadingFace[K, V]):
         """Return the consumer's counters at this moment."""
         return self._core.standing.stats()
 
-    def group_metadata(self) -> ConsumerGroupMetadata:
+    def group_metadata(self) -> offset_types.ConsumerGroupMetadata:
         """Return the member of the group that this consumer is now.
 
         ``producer.send_offsets_to_transaction`` needs it. The generation is -1 and the member id is
@@ -125,13 +123,13 @@ class ConsumerFace(ReadingFace[K, V]):
         application has heard of that in a poll and the consumer is a member again. Raises
         :class:`StateError` without a ``group_id``.
         """
-        metadata: ConsumerGroupMetadata = self._at_once_on_loop(
+        metadata: offset_types.ConsumerGroupMetadata = self._at_once_on_loop(
             self._core.transaction_calls.group_metadata
         )
         return metadata
 
     @property
-    def _transaction_reads(self) -> TransactionReads:
+    def _transaction_reads(self) -> offset_types.TransactionReads:
         """The part of this consumer in the transactions of a producer."""
         return ReadsOfFace(
             self._core.transaction_calls,

@@ -6,24 +6,21 @@ from collections.abc import Awaitable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from pyk.clients import offsets as offset_types
+from pyk.clients import producer
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.context import AsyncContext
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run_awaited
-from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import Steps
-from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
 from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery
-from pyk.clients.producer.faces.transaction import AsyncTransaction, ReadingClient
-from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
-from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 R = TypeVar("R")
@@ -77,7 +74,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         delivery: Delivery = sent if type(sent) is Delivery else await sent
         return await delivery
 
-    async def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+    async def send_batch(self, topic: str, records: Iterable[Any]) -> producer.BatchDelivery:
         """Put many records into the buffer and return the outcome of all, and of each.
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
@@ -119,7 +116,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
 
     async def init_transactions(
         self, timeout: float | None = None, *, keep_prepared_txn: bool = False
-    ) -> PreparedTransaction | None:
+    ) -> producer.PreparedTransaction | None:
         """Get the producer id of ``transactional_id``; abort what an earlier producer left open.
 
         Connecting does it, so entering the context manager does: a second call returns at once.
@@ -145,7 +142,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
     async def send_offsets_to_transaction(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
-        group_metadata: ConsumerGroupMetadata,
+        group_metadata: offset_types.ConsumerGroupMetadata,
         timeout: float | None = None,
     ) -> None:
         """Commit offsets of a group with the transaction: of the *next* record in each partition.
@@ -153,6 +150,8 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         ``group_metadata`` is ``consumer.group_metadata()``: a group that has given the consumer's
         partitions to another member refuses (KIP-447). Raises :class:`TransactionAbortableError`.
         """
+        from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
+
         await self._core.transactions.send_offsets(
             offsets_of(offsets), checked_group(group_metadata), checked_timeout(timeout)
         )
@@ -173,7 +172,9 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         """
         await self._core.transactions.abort(checked_timeout(timeout))
 
-    async def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction:
+    async def prepare_transaction(
+        self, timeout: float | None = None
+    ) -> producer.PreparedTransaction:
         """Write all records of the transaction, and return what any process needs to end it.
 
         The transaction stays open: :meth:`complete_transaction` ends it.
@@ -182,7 +183,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
 
     async def complete_transaction(
         self,
-        prepared: PreparedTransaction,
+        prepared: producer.PreparedTransaction,
         *,
         commit: bool = True,
         timeout: float | None = None,
@@ -195,13 +196,13 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         """
         await self._core.complete_transaction(prepared, commit, checked_timeout(timeout))
 
-    def transaction(self, *consumers: ReadingClient) -> AsyncTransaction:
+    def transaction(self, *consumers: producer.ReadingClient) -> producer.AsyncTransaction:
         """Return a context manager: begin, commit at the end, abort after an exception.
 
         What it gives has ``send_offsets(consumer)``. After an abort, these consumers and those of
         ``send_offsets`` read again what was not committed.
         """
-        return AsyncTransaction(self._core, consumers)
+        return producer.AsyncTransaction(self._core, consumers)
 
     async def __aexit__(
         self,

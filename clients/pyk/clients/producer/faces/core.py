@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import warnings
-from typing import Unpack
+from functools import cached_property
+from typing import TYPE_CHECKING, Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
@@ -24,7 +25,6 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.advice import LEADERLESS
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
-from pyk.clients.producer.bulk.batch_send import BatchSend
 from pyk.clients.producer.faces.record import RecordSend
 from pyk.clients.producer.faces.send_waits import SendWaits
 from pyk.clients.producer.faces.stats import ProducerStats
@@ -35,16 +35,15 @@ from pyk.clients.producer.sending.identity import (
 )
 from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sender import Sender
-from pyk.clients.producer.transactions.completion import complete_elsewhere
-from pyk.clients.producer.transactions.driver import TransactionDriver
-from pyk.clients.producer.transactions.identity import TransactionalIdentity
-from pyk.clients.producer.transactions.offsets import checked_prepared
-from pyk.clients.producer.transactions.prepared import PreparedTransaction
-from pyk.clients.producer.transactions.state import TransactionState
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import because, counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.protocol.records.builder import BatchFormat
+
+if TYPE_CHECKING:
+    from pyk.clients.producer.bulk.batch_send import BatchSend
+    from pyk.clients.producer.transactions.driver import TransactionDriver
+    from pyk.clients.producer.transactions.prepared import PreparedTransaction
 
 # How long ending tasks and connections may take, once nothing is left to send.
 CLOSE_SECONDS = 5.0
@@ -97,15 +96,23 @@ class ProducerCore:
             self._transactions.connect(self._planner, self._sender)
         self.accumulator.wakeup = self._sender.wake_for_records
         self.send_waits = SendWaits(self.client, self.accumulator, config, self.start)
-        clock, max_block = self.client.clock, self.send_waits.max_block
-        self.record_send = RecordSend(self.accumulator, clock, max_block)
-        self.batch_send = BatchSend(self.accumulator, config, clock, max_block)
+        self.record_send = RecordSend(
+            self.accumulator, self.client.clock, self.send_waits.max_block
+        )
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
         self._is_started = False
         self._has_ended = asyncio.Event()
         self.is_closed = False
+
+    @cached_property
+    def batch_send(self) -> BatchSend:
+        from pyk.clients.producer.bulk.batch_send import BatchSend
+
+        return BatchSend(
+            self.accumulator, self.config, self.client.clock, self.send_waits.max_block
+        )
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -297,6 +304,9 @@ class ProducerCore:
         self, prepared: PreparedTransaction, is_commit: bool, timeout: float | None
     ) -> None:
         """End a prepared transaction: the one of this producer, or that of another one."""
+        from pyk.clients.producer.transactions.completion import complete_elsewhere
+        from pyk.clients.producer.transactions.offsets import checked_prepared
+
         checked_prepared(prepared)
         own = self._transactions
         if own is not None and own.has_prepared(prepared):
@@ -360,6 +370,9 @@ class ProducerCore:
         transactional_id = self.config.transactional_id
         if transactional_id is None:
             return None
+        from pyk.clients.producer.transactions.driver import TransactionDriver
+        from pyk.clients.producer.transactions.state import TransactionState
+
         return TransactionDriver(
             TransactionState(transactional_id),
             self.client,
@@ -372,6 +385,8 @@ class ProducerCore:
         config = self.config
         identity: IdentityPolicy = NoIdentity()
         if self._transactions is not None:
+            from pyk.clients.producer.transactions.identity import TransactionalIdentity
+
             identity = TransactionalIdentity(self._transactions.state)
         elif config.enable_idempotence:
             identity = IdempotentIdentity()

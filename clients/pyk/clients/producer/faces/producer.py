@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from pyk.clients import offsets as offset_types
+from pyk.clients import producer
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.context import BlockingContext
@@ -16,19 +18,14 @@ from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
-from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
-from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
 from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
-from pyk.clients.producer.faces.transaction import ReadingClient, Transaction
-from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
-from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 R = TypeVar("R")
@@ -85,7 +82,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
             """Send a record, wait until it is written, and return where."""
             ...
 
-    def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+    def send_batch(self, topic: str, records: Iterable[Any]) -> producer.BatchDelivery:
         """Put many records into the buffer and return the outcome of all, and of each.
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
@@ -131,7 +128,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
     def init_transactions(
         self, timeout: float | None = None, *, keep_prepared_txn: bool = False
-    ) -> PreparedTransaction | None:
+    ) -> producer.PreparedTransaction | None:
         """Get the producer id of ``transactional_id``; abort what an earlier producer left open.
 
         Connecting does it, so entering the context manager does: a second call returns at once.
@@ -158,7 +155,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
     def send_offsets_to_transaction(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
-        group_metadata: ConsumerGroupMetadata,
+        group_metadata: offset_types.ConsumerGroupMetadata,
         timeout: float | None = None,
     ) -> None:
         """Commit offsets of a group with the transaction: of the *next* record in each partition.
@@ -166,6 +163,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         ``group_metadata`` is ``consumer.group_metadata()``: a group that has given the consumer's
         partitions to another member refuses (KIP-447). Raises :class:`TransactionAbortableError`.
         """
+        from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
+
         self._thread.call(
             self._core.transactions.send_offsets(
                 offsets_of(offsets), checked_group(group_metadata), checked_timeout(timeout)
@@ -188,7 +187,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         """
         self._thread.call(self._core.transactions.abort(checked_timeout(timeout)))
 
-    def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction:
+    def prepare_transaction(self, timeout: float | None = None) -> producer.PreparedTransaction:
         """Write all records of the transaction, and return what any process needs to end it.
 
         The transaction stays open: :meth:`complete_transaction` ends it.
@@ -197,7 +196,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
     def complete_transaction(
         self,
-        prepared: PreparedTransaction,
+        prepared: producer.PreparedTransaction,
         *,
         commit: bool = True,
         timeout: float | None = None,
@@ -211,13 +210,13 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         limit = checked_timeout(timeout)
         self._thread.call(self._core.complete_transaction(prepared, commit, limit))
 
-    def transaction(self, *consumers: ReadingClient) -> Transaction:
+    def transaction(self, *consumers: producer.ReadingClient) -> producer.Transaction:
         """Return a context manager: begin, commit at the end, abort after an exception.
 
         What it gives has ``send_offsets(consumer)``. After an abort, these consumers and those of
         ``send_offsets`` read again what was not committed.
         """
-        return Transaction(self._core, self._thread, consumers)
+        return producer.Transaction(self._core, self._thread, consumers)
 
     def __exit__(
         self,
