@@ -9,7 +9,8 @@ import pytest
 
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consuming import make_consumer, produce, reference_cluster
-from support.processing import Processor, Processors
+from support.processing import Processor, Processors, records_of
+from support.share_consuming import sharing_orders
 from support.simulated_billers import COUNT, Biller, all_bills, cluster_with_orders
 
 STUCK = (0, 5)
@@ -86,6 +87,32 @@ async def test_a_call_that_is_cancelled_with_all_other_tasks_commits_what_is_fin
 
             assert task.cancelled()
             assert set((await members.committed()).values()) == {10}
+
+
+@virtual_time
+async def test_a_call_that_is_cancelled_during_its_last_acknowledgements_closes_its_producer():
+    async with reference_cluster() as cluster:
+        for topic in ("orders", "orders.dead"):
+            await cluster.create_topic(topic, partitions=1)
+        await produce(cluster, "orders", 2)
+        async with await sharing_orders(cluster) as consumer:
+
+            async def handle(record: Any) -> None:
+                if record.offset == 0:
+                    raise ValueError("no such customer")
+                await asyncio.sleep(1e9)
+
+            task = asyncio.create_task(consumer.process(handle, dead_letter="orders.dead"))
+            await records_of(cluster, "orders.dead", 1)
+            delayed = cluster.faults.on
+            with delayed("ShareAcknowledge").delay(2_000), delayed("ShareFetch").delay(2_000):
+                for _ in range(2):
+                    task.cancel()
+                    await asyncio.sleep(0.1)
+            await asyncio.wait({task})
+
+            assert task.cancelled()
+            assert "deliver at the end" not in {one.get_name() for one in asyncio.all_tasks()}
 
 
 @pytest.mark.parametrize("request_name", ["TxnOffsetCommit", "EndTxn"])

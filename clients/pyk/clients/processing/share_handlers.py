@@ -293,11 +293,15 @@ class ShareHandlerSession:
         reader.deserialize(True)
         fetcher.most_records = self._core.config.max_poll_records
         fetcher.longest_wait_ms = self._core.config.fetch_max_wait_ms
-        if not self._core.is_closed:
-            deadline = self._core.client.clock.now() + seconds
-            try:
-                await self._core.commits.commit(deadline)
-            except KafkaError as error:
-                log.warning("Some records that were handled are delivered again: %s", error)
-            await fetcher.settled(deadline)
-        await self.recovery.close()
+        try:
+            if not self._core.is_closed:
+                await self._commit_last(self._core.client.clock.now() + seconds)
+        finally:  # also if the call is cancelled meanwhile
+            await self.recovery.close()
+
+    async def _commit_last(self, deadline: float) -> None:
+        try:
+            await self._core.commits.commit(deadline)
+        except KafkaError as error:
+            log.warning("Some records that were handled are delivered again: %s", error)
+        await self._core.fetcher.settled(deadline)
