@@ -227,7 +227,7 @@ def _named_by(function: FunctionType) -> Iterator[Any]:
         method = METHODS.get(name) if is_method else None
         own = getattr(own_class, name, None) if is_method else None
         first = own if own not in (None, function) else space.get(name) or method
-        for found in (first, *(vars(module).get(name) for module in modules)):
+        for found in (first, *(getattr(module, name, None) for module in modules)):
             is_request = isinstance(found, type) and issubclass(found, Message)
             if (is_request and found.__name__.endswith("Request")) or (
                 isinstance(found, FunctionType) and _is_of_admin(found)
