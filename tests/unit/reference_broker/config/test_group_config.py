@@ -131,7 +131,15 @@ def test_the_assignment_interval_of_a_broker_is_within_its_own_limits(group_type
 
 
 @pytest.mark.parametrize(
-    "name", ["group.consumer.session.timeout.ms", "my.assignment.interval.ms", "log.dirs"]
+    ("name", "value"),
+    [
+        ("group.consumer.session.timeout.ms", 1_000_000_000),
+        ("group.my.assignment.interval.ms", "of an unknown configuration"),
+        ("my.assignment.interval.ms", "of an unknown configuration"),
+        ("log.dirs", None),
+    ],
 )
-def test_other_configurations_of_a_broker_are_no_assignment_intervals(name: str) -> None:
-    check_assignment_interval(name, 1_000_000_000, broker())
+def test_other_configurations_of_a_broker_are_no_assignment_intervals(
+    name: str, value: int | str | None
+) -> None:
+    check_assignment_interval(name, value, broker())

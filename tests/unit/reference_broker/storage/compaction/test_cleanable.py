@@ -76,11 +76,13 @@ def test_finished_stable_segments_are_cleanable(more, first_dirty, end, clean, d
     assert (found.clean_bytes, found.dirty_bytes) == (clean, dirty)
 
 
-@pytest.mark.parametrize(("age_ms", "end"), [(99, 10), (100, 20)])
-def test_records_younger_than_the_lag_stay(age_ms, end):
+@pytest.mark.parametrize(
+    ("lag_ms", "age_ms", "end"), [(100, 99, 10), (100, 100, 20), (1, 0, 10), (1, 1, 20)]
+)
+def test_records_younger_than_the_lag_stay(lag_ms, age_ms, end):
     young = facts(10, 20, largest_timestamp_ms=NOW_MS - age_ms)
 
-    found = find([FOUR[0], young, FOUR[3]], min_compaction_lag_ms=100)
+    found = find([FOUR[0], young, FOUR[3]], min_compaction_lag_ms=lag_ms)
 
     assert found.end_offset == end
 
@@ -131,6 +133,7 @@ def test_nothing_has_no_dirty_part():
         ([facts(0, 1, size=1, index_bytes=8), facts(1, 2, size=1, index_bytes=9)], [1, 1]),
         ([facts(0, 1, size=1), facts(1, MAX_OFFSET_SPAN + 1, size=1)], [2]),
         ([facts(0, 1, size=1), facts(1, MAX_OFFSET_SPAN + 2, size=1)], [1, 1]),
+        ([facts(9, 10, size=1), facts(10, MAX_OFFSET_SPAN + 10, size=1)], [2]),
         ([], []),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyk.protocol.records import RecordBatch, RecordBatchBuilder, set_base_offset_and_epoch
 from pyk.reference_broker.storage import TransactionMarker
+from pyk.reference_broker.storage.compaction.survivors import _header_alone
 from pyk.reference_broker.storage.compaction.transactions import CleanedTransactions
 from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 from support.compaction import keyed_batch
@@ -51,6 +52,7 @@ def test_an_abort_marker_without_records_is_of_no_use() -> None:
 
     assert cleaned.is_marker_of_nothing(marker(1, commits=False))
     assert cleaned.kept == []
+    assert not cleaned.is_aborted(data(2))
 
 
 def test_a_transaction_is_aborted_from_its_first_batch_on() -> None:
@@ -105,6 +107,13 @@ def test_records_outside_of_transactions_need_no_marker_and_are_never_aborted() 
 
     assert not cleaned.is_aborted(data(1, is_transactional=False))
     assert cleaned.is_marker_of_nothing(marker(2, commits=False))
+
+
+def test_a_marker_that_was_emptied_is_of_no_use() -> None:
+    cleaned = CleanedTransactions([])
+    cleaned.is_aborted(data(0))
+
+    assert cleaned.is_marker_of_nothing(at(1, bytearray(_header_alone(marker(1, commits=True)))))
 
 
 def test_control_batches_of_other_kinds_stay() -> None:
