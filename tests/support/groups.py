@@ -214,6 +214,7 @@ class Groups(ShardTime):
         rebalance_s: float = 60,
         client_id: str = "app",
         metadata: bytes | None = None,
+        protocol_type: str = "consumer",
     ) -> Waiting:
         deferred: Deferred[JoinGroupResponse] = Deferred()
         waiting = Waiting(deferred)
@@ -221,7 +222,7 @@ class Groups(ShardTime):
             group_id=GROUP,
             member_id=member_id,
             group_instance_id=instance,
-            protocol_type="consumer",
+            protocol_type=protocol_type,
             protocols=[
                 JoinGroupRequestProtocol(name=name, metadata=metadata or subscription(topics))
                 for name in protocols

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -211,6 +212,62 @@ def test_a_group_forgets_the_offsets_of_topics_that_it_no_longer_reads() -> None
     assert groups.committed("payments") is None
 
 
+@pytest.mark.parametrize(
+    "more",
+    [{"protocol_type": "connect"}, {"metadata": b"of no subscription"}],
+    ids=["not consumers", "unknown topics"],
+)
+def test_a_group_whose_topics_are_not_known_keeps_all_offsets_while_it_has_members(
+    more: dict[str, Any],
+) -> None:
+    groups = Groups(retention_ms=1000)
+    (member_id,) = groups.stable(session_s=1000, **more)
+    groups.commit(offset(1, "payments"), member=(member_id, None, 1))
+
+    groups.advance(900)
+    expire(groups)
+
+    assert groups.committed("payments") == 1
+
+
+def test_a_group_keeps_all_offsets_while_it_rebalances() -> None:
+    groups = Groups(retention_ms=1000)
+    leader, _ = groups.stable(2, topics=["orders"], session_s=1000, rebalance_s=1000)
+    groups.commit(offset(1, "payments"), member=(leader, None, 1))
+    groups.join(leader, topics=["orders"], session_s=1000, rebalance_s=1000)
+
+    groups.advance(900)
+    expire(groups)
+
+    assert groups.state == "PreparingRebalance"
+    assert groups.committed("payments") == 1
+
+
+def test_a_member_that_is_about_to_join_keeps_its_group() -> None:
+    groups = Groups(retention_ms=1000)
+    groups.commit(offset(1))
+    groups.advance(2)
+    groups.join()
+
+    expire(groups)
+
+    assert groups.committed() is None
+    assert GROUP in groups.shard.groups
+
+
+def test_a_group_with_an_offset_left_does_not_expire() -> None:
+    groups = Groups(retention_ms=1000)
+    groups.commit(offset(1), offset(2, partition=1))
+    groups.advance(2)
+    groups.commit(offset(3, partition=1))
+
+    expire(groups)
+    groups.restart()
+
+    assert (groups.committed(), groups.committed(partition=1)) == (None, 3)
+    assert GROUP in groups.shard.groups
+
+
 def test_an_empty_group_counts_from_when_its_last_member_left() -> None:
     groups = Groups(retention_ms=10_000)
     (member_id,) = groups.stable()
@@ -226,6 +283,15 @@ def test_an_empty_group_counts_from_when_its_last_member_left() -> None:
 
     assert groups.committed() is None
     assert groups.shard.groups == {}
+
+
+def test_a_commit_may_ask_for_no_retention_at_all() -> None:
+    groups = Groups()
+    groups.commit(offset(1), retention_ms=0, version=4)
+
+    expire(groups)
+
+    assert groups.committed() is None
 
 
 def test_a_commit_may_ask_for_a_retention_of_its_own() -> None:
