@@ -10,7 +10,7 @@ from pyk.protocol.messages.group_records import OffsetCommitKey, OffsetCommitVal
 from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.coordinator.shard_log import LoggedRecords
-from support.groups import GROUP, Groups, offset
+from support.groups import GROUP, Groups, Waiting, offset
 
 DAY = 24 * 3600
 OK = {("orders", 0): ErrorCode.NONE}
@@ -128,6 +128,41 @@ def test_offsets_can_be_deleted_but_not_of_topics_the_group_reads() -> None:
     assert groups.committed("payments") is None
 
 
+@pytest.mark.parametrize(
+    ("protocol_type", "result"),
+    [("connect", ErrorCode.NON_EMPTY_GROUP), ("consumer", ErrorCode.NONE)],
+)
+def test_offsets_of_a_group_with_members_can_be_deleted_if_these_are_consumers(
+    protocol_type: str, result: ErrorCode
+) -> None:
+    groups = Groups()
+    groups.commit(offset(1, "payments"))
+    groups.stable(topics=["orders"], protocol_type=protocol_type)
+
+    deleted = Waiting(
+        groups.runtime.ask(
+            lambda shard, _: shard.offset_requests.delete(GROUP, [("payments", 0)]),
+            lambda code: code,
+        )
+    )
+
+    answer = deleted.response
+    assert (answer if isinstance(answer, ErrorCode) else answer["payments", 0]) is result
+
+
+def test_expired_offsets_may_need_more_than_one_batch() -> None:
+    groups = Groups(retention_ms=1000)
+    groups.commit(*[offset(1, partition=number) for number in range(50)])
+    groups.advance(2)
+    groups.log.max_batch_bytes = 500
+
+    expire(groups)
+
+    assert len(groups.log.batches) > 2
+    groups.restart()
+    assert groups.shard.groups == {}
+
+
 def test_offsets_of_a_deleted_topic_are_deleted() -> None:
     groups = Groups()
     groups.commit(offset(1, "orders"), offset(2, "payments"))
@@ -204,6 +239,8 @@ def test_a_group_forgets_the_offsets_of_topics_that_it_no_longer_reads() -> None
     groups = Groups(retention_ms=1000)
     (member_id,) = groups.stable(topics=["orders"], session_s=1000)
     groups.commit(offset(1, "orders"), offset(2, "payments"), member=(member_id, None, 1))
+    expire(groups)
+    assert groups.committed("payments") == 2
 
     groups.advance(900)
     expire(groups)
@@ -283,6 +320,7 @@ def test_an_empty_group_counts_from_when_its_last_member_left() -> None:
 
     assert groups.committed() is None
     assert groups.shard.groups == {}
+    assert groups.shard.offsets._groups == {}
 
 
 def test_a_commit_may_ask_for_no_retention_at_all() -> None:

@@ -146,24 +146,15 @@ class OffsetStore:
         """
         if not isinstance(group, ClassicGroup):
             return self._expired_without_subscriber(group, moment)
-        if group.protocol_type is None:
-            return self._expired(
-                group.group_id,
-                lambda _, offset: self._is_expired(offset, offset.commit_timestamp_ms, moment),
-            )
         if group.is_in(GroupState.EMPTY):
-            since_ms = group.state_since_ms
+            since_ms = group.state_since_ms  # -1 without any members ever
             return self._expired(
                 group.group_id,
                 lambda _, offset: self._is_expired(
                     offset, offset.commit_timestamp_ms if since_ms < 0 else since_ms, moment
                 ),
             )
-        if (
-            group.uses_consumer_protocol
-            and group.is_in(GroupState.STABLE)
-            and group.topics is not None
-        ):
+        if group.uses_consumer_protocol and group.is_in(GroupState.STABLE):
             return self._expired_without_subscriber(group, moment)
         return []
 
