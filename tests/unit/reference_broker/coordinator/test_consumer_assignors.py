@@ -158,6 +158,37 @@ def test_uniform_evens_out_over_members_in_between() -> None:
     assert [size(assigned[each]) for each in "abc"] == [2, 2, 2]
 
 
+def test_uniform_hands_out_topics_of_few_subscribers_first_so_that_others_stay() -> None:
+    topics = {"a": frozenset({A, B, C}), "b": frozenset({A, B})}
+    current: dict[str, Assignment] = {
+        "a": {A: frozenset({0, 2})},
+        "b": {A: frozenset({1}), B: frozenset({1, 2}), C: frozenset({1})},
+    }
+
+    assigned = assign_uniformly(subscribers(topics, current), {A: 3, B: 3, C: 2})
+
+    assert assigned["a"] == {A: frozenset({0, 2}), C: frozenset({0, 1})}
+    assert assigned["b"] == {A: frozenset({1}), B: frozenset({0, 1, 2})}
+
+
+def test_uniform_moves_first_what_a_member_did_not_have() -> None:
+    topics = {"a": frozenset({B}), "b": frozenset({A}), "c": frozenset({A, B})}
+    current: dict[str, Assignment] = {
+        "a": {B: frozenset({0})},
+        "b": {B: frozenset({1})},
+        "c": {A: frozenset({0})},
+    }
+
+    assigned = assign_uniformly(subscribers(topics, current), {A: 1, B: 2})
+
+    assert assigned["a"] == {B: frozenset({0})}
+
+
+@pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
+def test_nothing_is_assigned_where_there_are_no_members(assign: Assign) -> None:
+    assert assign({}, {A: 1}) == {}
+
+
 def test_uniform_forgets_partitions_that_no_longer_exist() -> None:
     current: dict[str, Assignment] = {"a": {A: frozenset({0, 7}), B: frozenset({0})}}
 

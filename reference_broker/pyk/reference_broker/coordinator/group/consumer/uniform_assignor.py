@@ -74,7 +74,7 @@ class _Balance:
 
     def _move_one(self) -> bool:
         least = min(self._load.values(), default=0)
-        for giver in sorted(self._load, key=lambda each: (-self._load[each], each)):
+        for giver in sorted(self._load, key=self._load.__getitem__, reverse=True):
             if self._load[giver] < least + 2:
                 return False
             ways = self._ways_from(giver)
