@@ -7,8 +7,10 @@ from itertools import product
 
 import pytest
 
+from pyk.clients import AsyncConsumer
 from pyk.clients.errors import CommitFailedError, KafkaError
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker import AsyncCluster, World
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import Group, Recorder, member_options, of_both_protocols
 from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
@@ -217,3 +219,29 @@ async def test_closing_returns_in_time_whatever_the_broker_does(protocol):
 
             assert current_clock().now() - began <= 5.5
             await cluster.start(0)
+
+
+@of_both_protocols
+def test_a_member_tells_what_keeps_it_from_its_group_where_nothing_answers(protocol, caplog):
+    world = World()
+
+    async def problems() -> tuple[str, ...]:
+        async with (
+            AsyncCluster() as cluster,
+            AsyncConsumer(
+                cluster.bootstrap, group_id="g", topics=["orders"], group_protocol=protocol
+            ) as consumer,
+        ):
+            await consumer.poll(10)
+            world.network.cut("app", "kafka")
+            await asyncio.sleep(120)
+            found = consumer.health().problems
+            world.network.heal()
+            return found
+
+    found = world.run(problems())
+
+    assert any("the coordinator of 'g' in time: cannot connect to node 0" in one for one in found)
+    warnings = [one for one in caplog.messages if one.startswith("Cannot join group g")]
+    assert all("cannot connect to node 0" in one for one in warnings[1:])
+    assert len(warnings) > 1

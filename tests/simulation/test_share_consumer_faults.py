@@ -329,3 +329,16 @@ async def test_a_topic_that_does_not_exist_shows_in_health_and_is_warned_of_once
         words = "topic 'ordres' does not exist: is its name right?"
         assert consumer.health().problems == (words,)
         assert [one.message for one in caplog.records if one.levelname == "WARNING"] == [words]
+
+
+@virtual_time
+async def test_an_outage_is_told_once_and_not_with_each_try(caplog: Any):
+    caplog.set_level("INFO", "pyk.clients.share")
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        for _ in range(20):
+            cluster.once(ShareFetchRequest, CLOSE)
+        cluster.produce(b"a")
+
+        assert await values_of(consumer, 1) == [b"a"]
+
+        assert caplog.text.count("Share session with node 1 is in doubt") == 1

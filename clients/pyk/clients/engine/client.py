@@ -237,9 +237,16 @@ class Client(RequestPath):
             failures += 1
             wait = self.retry_backoff.delay(failures, self.random.random())
             if self.clock.now() + wait >= deadline:
-                because = f": {last_error}" if last_error is not None else ""
-                raise KafkaTimeoutError(f"could not {what} in time{because}") from last_error
+                raise KafkaTimeoutError(
+                    f"could not {what} in time{self._because(last_error)}"
+                ) from last_error
             await asyncio.sleep(wait)
+
+    def _because(self, last_error: KafkaError | None) -> str:
+        """Return why nothing came of a call: its last error, otherwise a node that is away."""
+        if last_error is None and (unreachable := self.pool.unreachable_nodes()):
+            last_error = unreachable[0].error
+        return f": {last_error}" if last_error is not None else ""
 
     # -- inside ------------------------------------------------------------------------------------
 

@@ -279,7 +279,8 @@ class ShareLeader:
         except UnsupportedVersionError as error:
             self._unsupported(due, error)
         except KafkaError as error:
-            log.info("Share session with node %d is in doubt: %s", self.node_id, error)
+            level = logging.DEBUG if self._failures else logging.INFO  # once in an outage
+            log.log(level, "Share session with node %d is in doubt: %s", self.node_id, error)
             self._session.reset()
             self._client.metadata_keeper.request_update()
             if error.definite and error.retriable:
