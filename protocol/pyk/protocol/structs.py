@@ -41,10 +41,24 @@ S = TypeVar("S", bound="Struct")
 def struct(cls: type[S]) -> type[S]:
     """Make ``cls`` a struct: a class with slots whose field options the codec can read."""
     built: Any = slotted.define(cls, kw_only=True, eq=False)
-    options = [(each.name, each.metadata) for each in slotted.fields(built) if each.metadata]
-    built.fields = tuple(slotted.evolve(option, name=name) for name, option in options)
-    built._values = attrgetter("unknown_tagged_fields", *(name for name, _ in options))
+    names = (each.name for each in slotted.fields(built) if each.metadata)
+    built.fields = _FieldsOnFirstUse()
+    built._values = attrgetter("unknown_tagged_fields", *names)
     return cast(type[S], built)
+
+
+class _FieldsOnFirstUse:
+    """The fields of a struct for the codec, named when they are first used: of most structs that a
+    process imports, no object is ever encoded."""
+
+    def __get__(self, instance: object, owner: Any) -> tuple[Field, ...]:
+        fields = tuple(
+            slotted.evolve(each.metadata, name=each.name)
+            for each in slotted.fields(owner)
+            if each.metadata
+        )
+        owner.fields = fields
+        return fields
 
 
 @struct

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from pyk.runtime import slotted
 
@@ -17,6 +18,7 @@ class VersionRange:
     highest: int
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> VersionRange:
         """Return the range that ``text`` means: ``"3"``, ``"0-13"``, ``"9+"`` or ``"none"``."""
         if text == "none":

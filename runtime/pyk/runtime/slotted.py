@@ -164,6 +164,7 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool, order: bool = 
         "__slots__": tuple(each.name for each in own),
         "__slotted_fields__": everything,
         "__match_args__": () if kw_only else tuple(_positional(everything)),
+        "__slotted_options__": {"kw_only": kw_only, "is_frozen": is_frozen},
         "__attrs_attrs__": _AttrsFields(),
         "__signature__": _Signature(),
     }
@@ -180,7 +181,6 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool, order: bool = 
         namespace |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _set_state}
     built = type(cls)(cls.__name__, cls.__bases__, namespace)
     built.__init__ = _init_to_be(built, kw_only, is_frozen)
-    built.__slotted_options__ = {"kw_only": kw_only, "is_frozen": is_frozen}
     _move_class_cell(cls, built)
     return built
 
@@ -218,16 +218,18 @@ def _check_order(cls: type, everything: Fields) -> None:
             )
 
 
-_FUNCTIONS = (FunctionType, property, classmethod, staticmethod)
-
-
 def _move_class_cell(cls: type, built: type) -> None:
     """Let ``super()`` and ``__class__`` in the methods stand for the class that was built."""
     for member in vars(cls).values():
-        if not isinstance(member, _FUNCTIONS):
+        if isinstance(member, FunctionType):
+            functions: list[Any] = [member]
+        elif isinstance(member, property):
+            functions = [member.fget, member.fset, member.fdel]
+        elif isinstance(member, classmethod | staticmethod):
+            functions = [member.__func__]
+        else:
             continue
-        parts = (getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel"))
-        for function in (member, *parts):
+        for function in functions:
             for cell in getattr(function, "__closure__", None) or ():
                 if cell.cell_contents is cls:
                     cell.cell_contents = built

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyk.clients.config.values import Kind
@@ -42,10 +44,16 @@ def required(kind: Kind, doc: str) -> Any:
     return slotted.field(metadata={_Line: _Line(kind, doc)})
 
 
-def options_of(config: type) -> dict[str, Option]:
+_TABLES: dict[type, Mapping[str, Option]] = {}
+"""The options of each config class, once they were asked for."""
+
+
+def options_of(config: type) -> Mapping[str, Option]:
     """Return the options of a config class by name, in the order of the table."""
-    found = {}
-    for field in slotted.fields(config):
-        line = field.metadata[_Line]
-        found[field.name] = Option(field.name, line.kind, field.default, line.doc)
-    return found
+    if config not in _TABLES:
+        found = {}
+        for field in slotted.fields(config):
+            line = field.metadata[_Line]
+            found[field.name] = Option(field.name, line.kind, field.default, line.doc)
+        _TABLES[config] = MappingProxyType(found)
+    return _TABLES[config]

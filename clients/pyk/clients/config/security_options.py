@@ -136,7 +136,8 @@ class SecurityOptions(OauthOptions):
     def options(cls) -> dict[str, Option]:
         """Return the options of this table by name; those of security come last."""
         found, security = options_of(cls), options_of(SecurityOptions)
-        return {name: one for name, one in found.items() if name not in security} | security
+        own = {name: one for name, one in found.items() if name not in security}
+        return {**own, **security}
 
     @property
     def uses_tls(self) -> bool:
