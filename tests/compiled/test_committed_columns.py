@@ -8,11 +8,10 @@ import tracemalloc
 import pytest
 
 from pyk.clients.consumer.records.records import ConsumerRecords
-from pyk.protocol import records as loaded
-from pyk.protocol.records import FetchedRecords
+from pyk.protocol.records import FetchedRecords, reader
 from support.batches import batch
 
-IS_COMPILED = not loaded.reader.__file__.endswith(".py")
+IS_COMPILED = not reader.__file__.endswith(".py")
 COUNT = 2_000
 COMMITTED, ABORTED = 7, 8
 # An offset and a value of one byte take 13 bytes in columns; the smallest object takes 50.

@@ -14,18 +14,18 @@ from contextlib import contextmanager
 
 import pytest
 
-from pyk.protocol import records as loaded
 from pyk.protocol.records import (
     Compression,
     FetchedRecords,
     RecordBatchBuilder,
     parse_batch,
     read_columns,
+    reader,
 )
 from pyk.protocol.records.compression import compress, decompress
 from support.record_batches import NOW_MS
 
-IS_COMPILED = not loaded.reader.__file__.endswith(".py")
+IS_COMPILED = not reader.__file__.endswith(".py")
 MINUTES = 300.0
 TRIES = 2_000
 VALUES = [b"%0100d" % number for number in range(150_000)]

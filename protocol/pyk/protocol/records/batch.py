@@ -10,6 +10,7 @@ can be set without touching it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pyk.protocol.records.batch_header import BatchHeader, checksum, set_crc
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
@@ -31,6 +32,7 @@ from pyk.protocol.records.layout import (
     LEADER_EPOCH_AT,
     LOG_APPEND_TIME,
     MAGIC,
+    MAGIC_AT,
     MAX_INT32,
     MAX_INT64,
     MAX_TIMESTAMP,
@@ -40,9 +42,11 @@ from pyk.protocol.records.layout import (
     PRODUCER,
     PRODUCER_ID_AT,
 )
-from pyk.protocol.records.legacy import LegacyBatch, is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
+
+if TYPE_CHECKING:
+    from pyk.protocol.records.legacy import LegacyBatch
 
 _TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 
@@ -189,8 +193,17 @@ def parse_any_batch(
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> RecordBatch | LegacyBatch | None:
     """Return what :func:`parse_batch` does, or a batch of magic 0 or 1."""
-    parse = parse_legacy_batch if is_legacy(data, position) else parse_batch
-    return parse(data, position, max_decompressed_bytes)
+    if is_legacy(data, position):
+        from pyk.protocol.records.legacy import parse_legacy_batch  # few topics are that old
+
+        return parse_legacy_batch(data, position, max_decompressed_bytes)
+    return parse_batch(data, position, max_decompressed_bytes)
+
+
+def is_legacy(data: memoryview, position: int) -> bool:
+    """Return whether what begins at ``position`` is of magic 0 or 1."""
+    magic_at = position + MAGIC_AT
+    return magic_at < len(data) and data[magic_at] <= 1
 
 
 def read_batches(

@@ -14,10 +14,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from pyk.protocol.records.batch import RecordBatch, parse_batch
+from pyk.protocol.records.batch import RecordBatch, is_legacy, parse_batch
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from pyk.protocol.records.errors import UnsupportedMagicError
-from pyk.protocol.records.legacy import is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordSpan
 from pyk.protocol.records.record import RecordOrigin
 
@@ -132,6 +131,8 @@ class FetchedRecords:
 
     def _read_legacy(self) -> bool:
         """Read a batch of magic 0 or 1, which has no part in transactions; False for a partial."""
+        from pyk.protocol.records.legacy import parse_legacy_batch
+
         batch = parse_legacy_batch(self._data, self._position, self._max_decompressed_bytes)
         if batch is None:
             return False

@@ -51,12 +51,6 @@ _MIN_LENGTH = (MIN_LENGTH_OF_ANY_MAGIC, MIN_LENGTH_OF_ANY_MAGIC + _TIMESTAMP.siz
 _NULL = encode_varint(-1)
 
 
-def is_legacy(data: memoryview, position: int) -> bool:
-    """Return whether what begins at ``position`` is of magic 0 or 1."""
-    magic_at = position + MAGIC_AT
-    return magic_at < len(data) and data[magic_at] <= 1
-
-
 def parse_legacy_batch(
     data: memoryview,
     position: int = 0,
