@@ -41,8 +41,10 @@ def take(
     batch_size: int = 500,
     is_exact: bool = False,
     limits: Limits = DEFAULTS,
+    offset: int | None = None,
 ) -> list[tuple[int, int, int]]:
-    offset = partition.next_fetch_offset()
+    """Acquire records; ``offset`` is from where on the log was read, if not where it should be."""
+    offset = partition.next_fetch_offset() if offset is None else offset
     extents = tuple(extent for extent in extents if extent[1] >= offset)
     request = AcquireRequest(
         member_id=member,

@@ -11,7 +11,7 @@ delivery each alone: whichever of them crashes its consumer is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pyk.runtime import slotted
 
@@ -51,7 +51,7 @@ def acquire(
     partition: SharePartition, request: AcquireRequest, extents: Sequence[Extent], limits: Limits
 ) -> list[AcquiredRecords]:
     """Acquire records of the batches that were read, and return what was acquired."""
-    if not extents or request.max_records <= 0:
+    if not extents:
         return []
     return _Acquisition(partition, request, extents, limits).run()
 
@@ -74,25 +74,16 @@ class _Acquisition:
         self._acquired: list[AcquiredRecords] = []
 
     def run(self) -> list[AcquiredRecords]:
-        if self._left <= 0:
-            return []
         partition, base = self._partition, self._base_offset
         partition.missing_from_log(self._request.fetch_offset, base - 1)
-        floor = partition.batches.floor(base)
-        if floor is not None and floor.last_offset >= base:
-            base = floor.first_offset
         # A batch of the log may begin before the records that the group works on.
         base = max(base, partition.start_offset)
-        if base > self._last_offset:
-            return []  # what was to be read is not there, and there is no room for more
         known = partition.batches.overlapping(base, self._last_offset)
-        if not known:
+        if known:
+            self._acquire_known(base, known)
+            base = known[-1].last_offset + 1
+        if self._left > 0 and base <= self._last_offset:
             self._acquire_new(base, self._last_offset)
-            return self._acquired
-        self._acquire_known(base, known)
-        after = known[-1].last_offset + 1
-        if self._left > 0 and after <= self._last_offset:
-            self._acquire_new(after, self._last_offset)
         if self._acquired:
             partition.read_gaps_before(self._acquired[-1].last_offset + 1)
         return self._acquired
@@ -101,11 +92,10 @@ class _Acquisition:
         """Return how many records may be acquired, below the end offset if there is no room."""
         asked, partition = self._request.max_records, self._partition
         room = self._limits.records_in_flight - partition.in_flight_count
-        between = partition.end_offset - self._request.fetch_offset + 1
-        if room > 0 or between <= 0:
+        if room > 0:
             return min(asked, room)
         self._last_offset = min(self._last_offset, partition.end_offset)
-        return min(asked, between)
+        return asked
 
     # -- records in flight -----------------------------------------------------------------------
 
@@ -127,17 +117,14 @@ class _Acquisition:
             return
         is_whole = batch.lies_within(self._base_offset, self._last_offset)
         is_too_large = self._request.is_exact and batch.size > self._left
-        if is_whole and not (batch.is_split or is_too_large or is_delicate):
-            if batch.delivery.can_be_acquired:
-                self._take(batch.first_offset, batch.last_offset, batch.delivery)
-            return
         if not batch.is_split:
             if not batch.delivery.can_be_acquired:
                 return
+            if is_whole and not (is_too_large or is_delicate):
+                self._take(batch.first_offset, batch.last_offset, batch.delivery)
+                return
             batch.split()
-        listed = len(self._acquired)
         taken = self._acquire_some(batch)
-        self._acquired[listed:] = _joined(self._acquired[listed:])
         if is_delicate and taken:
             self._left = 0
 
@@ -182,12 +169,7 @@ class _Acquisition:
 
     def _acquire_new(self, first_offset: int, last_offset: int) -> None:
         partition = self._partition
-        has_gaps = partition.gap_start is not None
-        end = last_offset
-        if self._left < last_offset - first_offset + 1:
-            end = self._end_of_batch(first_offset + self._left - 1)
-            if has_gaps:
-                end = min(end, last_offset)
+        end = min(last_offset, self._end_of_batch(first_offset + self._left - 1))
         if self._request.is_exact:
             self._add_exact(first_offset, end)
         else:
@@ -196,7 +178,6 @@ class _Acquisition:
             # Below it the log has no records.
             partition.start_offset = max(partition.start_offset, first_offset)
         partition.end_offset = max(partition.end_offset, end)
-        partition.read_gaps_before(self._acquired[-1].last_offset + 1)
 
     def _end_of_batch(self, offset: int) -> int:
         """Return the last offset of the batch with ``offset``, itself if there is none."""
@@ -209,13 +190,12 @@ class _Acquisition:
         """Acquire all records, as batches of at least the size that the member asks for."""
         size = max(1, self._request.batch_size)
         begin = first_offset
-        if end - first_offset + 1 > size:
-            for base_offset, _ in self._extents:
-                if base_offset > end:
-                    break
-                if base_offset - begin >= size:
-                    self._add(begin, base_offset - 1)
-                    begin = base_offset
+        for base_offset, _ in self._extents:
+            if base_offset > end:
+                break
+            if base_offset - begin >= size:
+                self._add(begin, base_offset - 1)
+                begin = base_offset
         self._add(begin, end)
 
     def _add_exact(self, first_offset: int, end: int) -> None:
@@ -230,7 +210,7 @@ class _Acquisition:
         for _, _, delivery in batch.cut(first_offset, last_offset):
             delivery.acquire(self._request.member_id, self._request.locked_until)
         self._acquired.append(AcquiredRecords(first_offset, last_offset, 1))
-        self._left -= last_offset - first_offset + 1
+        self._left = 0
 
     def _add(self, first_offset: int, last_offset: int) -> None:
         batch = self._new_batch(first_offset, last_offset)
@@ -240,19 +220,3 @@ class _Acquisition:
         batch = InFlightBatch(first_offset, last_offset, Delivery(RecordState.AVAILABLE, 0))
         self._partition.batches.add(batch)
         return batch
-
-
-def _joined(acquired: Iterable[AcquiredRecords]) -> list[AcquiredRecords]:
-    """Return neighbours that were delivered equally often as one."""
-    joined: list[AcquiredRecords] = []
-    for each in acquired:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and each.first_offset == last.last_offset + 1
-            and each.delivery_count == last.delivery_count
-        ):
-            joined[-1] = AcquiredRecords(last.first_offset, each.last_offset, each.delivery_count)
-        else:
-            joined.append(each)
-    return joined
