@@ -130,14 +130,16 @@ def _acknowledge_batch(
             batch.split()
     first_offset = max(said.first_offset, partition.start_offset)
     last_offset = min(said.last_offset, batch.last_offset)
-    for begin, end, kind in said.ranges(max(first_offset, batch.first_offset), last_offset):
-        for first, last, delivery in batch.cut(begin, end):
-            if batch.is_split:
-                _check_record(delivery, by)
-            change = _apply(by, kind, delivery)
-            if change is not None:
-                changes.append(StateBatch(first, last, delivery.count, change))
-    batch.join(first_offset, last_offset)
+    try:
+        for begin, end, kind in said.ranges(max(first_offset, batch.first_offset), last_offset):
+            for first, last, delivery in batch.cut(begin, end):
+                if batch.is_split:
+                    _check_record(delivery, by)
+                change = _apply(by, kind, delivery)
+                if change is not None:
+                    changes.append(StateBatch(first, last, delivery.count, change))
+    finally:  # also what was cut for an acknowledgement that is refused
+        batch.join(first_offset, last_offset)
 
 
 def _apply(by: Acknowledger, kind: AcknowledgeType, delivery: Delivery) -> RecordState | None:

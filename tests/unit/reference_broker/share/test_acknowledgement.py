@@ -303,3 +303,22 @@ def test_a_refusal_says_which_end_is_past_what_was_acquired(
         say(partition, first, last, ACCEPT)
 
     assert refusal.value.message == message
+
+
+@pytest.mark.parametrize("said", [(0, 3), (1, 1), (2, 5), (0, 9)])
+@pytest.mark.parametrize("has_type_for_each", [False, True])
+def test_an_acknowledgement_that_is_refused_leaves_records_as_they_were(
+    said: tuple[int, int], has_type_for_each: bool
+) -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    store(partition, say(partition, 0, 5, RELEASE))
+    before = states(partition)
+    first, last = said
+    types = (ACCEPT, REJECT) * 5 if has_type_for_each else (ACCEPT,)
+
+    with pytest.raises(ApiError):
+        say(partition, first, last, *types[: last - first + 1])
+
+    assert states(partition) == before == [(0, 5, AVAILABLE, 1), (6, 9, ACQUIRED, 1)]
+    assert take(partition, (0, 9), member="b") == [(0, 5, 2)]
