@@ -306,3 +306,29 @@ def test_a_disk_that_fails_at_any_operation_refuses_nothing_of_the_others(operat
                 assert found[: len(values)] == values
 
     run(scenario())
+
+
+@pytest.mark.parametrize("operation", range(0, 40, 4))
+@pytest.mark.parametrize("stop", [AsyncCluster.stop, AsyncCluster.kill])
+def test_a_disk_that_fails_at_any_operation_of_a_start_does_not_refuse_it(
+    operation: int, stop: object
+) -> None:
+    async def scenario() -> None:
+        async with three_disks() as disks, AsyncProducer(disks.cluster.bootstrap) as producer:
+            await disks.cluster.seed(
+                {"orders": [{"value": b"%d" % number, "partition": number} for number in range(3)]}
+            )
+            await asyncio.sleep(1)
+            await stop(disks.cluster)  # type: ignore[operator]
+            disks.cluster.disk.fail(disks.cluster.log_dirs()[1]).after(operation)
+
+            await disks.cluster.start()
+
+            for number in (0, 2):
+                await producer.send_and_wait("orders", b"more", partition=number)
+            disks.cluster.disk.heal()
+            await disks.restart()
+            stored = {each.value for each in await disks.cluster.records("orders")}
+            assert stored == {b"0", b"1", b"2", b"more"}
+
+    run(scenario())

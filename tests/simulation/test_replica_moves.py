@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import errno
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -206,6 +207,43 @@ def test_a_move_goes_on_after_a_restart() -> None:
 
             await until_at(admin, second)
             assert len(await cluster.records("orders")) == 5
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("stop", [AsyncCluster.stop, AsyncCluster.kill])
+def test_a_log_that_has_moved_is_not_used_while_the_directory_that_it_moved_to_is_offline(
+    caplog: pytest.LogCaptureFixture, stop: Callable[[AsyncCluster], Awaitable[None]]
+) -> None:
+    async def scenario() -> None:
+        async with (
+            AsyncCluster(log_dirs=3) as cluster,
+            AsyncAdmin(cluster.bootstrap) as admin,
+            AsyncProducer(cluster.bootstrap) as producer,
+        ):
+            first, _, third = cluster.log_dirs()
+            await cluster.create_topic("orders")
+            await producer.send_and_wait("orders", b"before")
+            cluster.disk.on("rename", f"{first}/*-delete").fail(errno.ENOSPC)
+            await admin.alter_replica_log_dirs({REPLICA: third})
+            await until_at(admin, third)
+            await producer.send_and_wait("orders", b"after")
+            await asyncio.sleep(1)
+            await stop(cluster)
+            cluster.disk.fail(third)
+            await cluster.start()
+            await asyncio.sleep(1)
+
+            found = (await admin.describe_topics(["orders"]))["orders"].partitions[0]
+            assert found.leader_id is None
+            assert f"{first}/orders-0 is not used" in caplog.text
+
+            cluster.disk.heal()
+            await cluster.stop()
+            await cluster.start()
+            await producer.send_and_wait("orders", b"later")
+            stored = [each.value for each in await cluster.records("orders")]
+            assert stored == [b"before", b"after", b"later"]
 
     run(scenario())
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfigLayers
 from pyk.reference_broker.storage import Log, LogManager
 from pyk.reference_broker.storage.disk import Disk
+from pyk.reference_broker.storage.log_generation import write_generation
+from pyk.reference_broker.storage.partition_metadata import write_topic_id
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.virtual_time import VirtualClock
 from support.log_managers import ONE, log_config
@@ -93,3 +96,23 @@ def filled(broker: MovingBroker, count: int = 10, **config: Any) -> Log:
 def texts(count: int) -> list[bytes]:
     """Return the values of the records of a ``filled`` log."""
     return [b"%d" % number for number in range(count)]
+
+
+def add_log(filesystem: FileSystem, path: str, topic_id: UUID, generation: int = 0) -> None:
+    """Let a directory have a log of the partition, as an earlier broker left it."""
+    directory = f"{path}/{ORDERS}"
+    filesystem.make_directory(directory)
+    write_topic_id(filesystem, directory, topic_id)
+    if generation:
+        write_generation(filesystem, directory, generation)
+
+
+def logs_of_name(filesystem: FileSystem) -> list[str]:
+    """Return the directories that have a log of the partition."""
+    return [path for path in (A, B, C) if filesystem.exists(f"{path}/{ORDERS}")]
+
+
+def home(logs: LogManager, partition: TopicPartition = ORDERS) -> str | None:
+    """Return the directory that has the log of a partition."""
+    directory = logs.homes.of(partition)
+    return None if directory is None else directory.path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from .partition import Partition
 from .storage import Log, LogManager
 from .storage.data_directory import may_move
 from .storage.log_directory import LogDirectory
+
+log = logging.getLogger(__name__)
 
 OPEN_DIRECTORIES = (NO_DIRECTORY, UNASSIGNED_DIRECTORY)
 
@@ -122,14 +125,24 @@ class Replicas:
     def expect_logs(self) -> None:
         """Treat partitions without a log as offline from now on, while a directory is offline.
 
-        Those that the image has now are not new: their logs may be in that directory.
+        Those that the image has now are not new: their logs may be in that directory. If the image
+        says so, a log elsewhere is what a move has left, and lacks what was written since.
         """
-        if self._logs.failures:
-            self._must_have_logs = {
-                TopicPartition(topic.name, number)
-                for topic in self._image.topics.values()
-                for number in topic.partitions
-            }
+        if not self._logs.failures:
+            return
+        homes = self._logs.homes
+        for topic in self._image.topics.values():
+            for number, image in topic.partitions.items():
+                name = TopicPartition(topic.name, number)
+                self._must_have_logs.add(name)
+                home, directory = homes.of(name), image.directory_of(self._node_id)
+                if home and not is_online_directory(directory, homes.directory_ids):
+                    log.warning(
+                        "%s/%s is not used: the log that counts is in a directory that is offline",
+                        home.path,
+                        name,
+                    )
+                    homes.remove(name)
 
     def go_offline(self, names: Iterable[TopicPartition]) -> None:
         """Answer KAFKA_STORAGE_ERROR for these from now on: their log directory has failed."""

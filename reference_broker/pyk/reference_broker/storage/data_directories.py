@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -69,12 +69,17 @@ def open_data_directories(
             cluster_id = opened.properties.cluster_id
         _check_ids(found.opened)
         if len(found.failed) == len(log_dirs):
-            failures = "; ".join(error.message for error in found.failed.values())
-            raise StorageError(f"none of the data directories can be used: {failures}")
+            raise none_usable(found.failed.values())
     except BaseException:
         found.close()
         raise
     return found
+
+
+def none_usable(failures: Iterable[StorageError]) -> StorageError:
+    """Return the error for a broker that has no directory for logs."""
+    why = "; ".join(error.message for error in failures)
+    return StorageError(f"none of the data directories can be used: {why}")
 
 
 def _watched(filesystem: FileSystem, path: str) -> FileSystem:

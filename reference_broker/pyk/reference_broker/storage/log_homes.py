@@ -7,7 +7,8 @@ and no empty log takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
@@ -16,6 +17,15 @@ from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.log_directory import LogDirectory
 
 IsKnown = Callable[[TopicPartition, UUID | None], bool]
+
+
+class LostDirectoryError(Exception):
+    """One of the directories has failed; the others may be used without it."""
+
+    def __init__(self, directory: LogDirectory, error: OSError) -> None:
+        super().__init__(f"{directory.path}: {error}")
+        self.directory = directory
+        self.error = error
 
 
 class LogHomes:
@@ -28,7 +38,7 @@ class LogHomes:
     def __init__(
         self, directories: Iterable[LogDirectory], metadata_directory: LogDirectory
     ) -> None:
-        """Raise ``StorageError`` if two directories have a log of the same partition."""
+        """Find the logs; ``settle`` tells which of several of one name counts."""
         self.directories = list(directories)
         self.cordoned: frozenset[str] = frozenset()
         self._metadata_directory = metadata_directory
@@ -38,36 +48,40 @@ class LogHomes:
         self._lost: set[TopicPartition] = set()
         self.directory_ids = frozenset(each.directory_id for each in self.directories)
         self._rivals: dict[TopicPartition, list[LogDirectory]] = {}
+        """Where there are logs of one name: of several topics, once they are settled."""
+        self._unsettled: set[TopicPartition] = set()
+        self._replaced: list[tuple[TopicPartition, LogDirectory]] = []
         for directory in dict.fromkeys((metadata_directory, *self.directories)):
             for partition in sorted(directory.names.unopened):
-                if partition in self._homes:
-                    self._add_rival(partition, directory)
-                else:
+                first = self._homes.get(partition)
+                if first is None:
                     self.add(partition, directory)
+                else:
+                    self._rivals.setdefault(partition, [first]).append(directory)
+                    self._unsettled.add(partition)
         self._unfinished = {
             partition: directory
             for directory in self.directories
             for partition in directory.futures.unfinished
         }
 
-    def _add_rival(self, partition: TopicPartition, directory: LogDirectory) -> None:
-        """Take in another log of one name; raise ``StorageError`` if nothing tells which counts.
+    def settle(self) -> None:
+        """Delete the logs that others of their name have replaced.
 
-        They are of several topics, or one of them was replaced by the other.
+        Raises ``StorageError`` if nothing tells which of two counts, ``LostDirectoryError`` for a
+        directory without which this is to be repeated.
         """
-        rivals = self._rivals.get(partition, [self._homes[partition]])
-        try:
-            same = next((e for e in rivals if not _differ(partition, e, directory)), None)
-            if same is None:
-                self._rivals[partition] = [*rivals, directory]
-                return
-            replaced = _replaced(partition, same, directory)
-            replaced.delete(partition)
-        except OSError as error:
-            raise StorageError(f"cannot tell the logs of {partition} apart: {error}") from error
-        if replaced is same:
-            rivals[rivals.index(same)] = directory
-            self.add(partition, directory)
+        for partition in sorted(self._unsettled):
+            counting, replaced = _told_apart(partition, self._rivals[partition])
+            self._rivals[partition] = counting
+            self._replaced += [(partition, directory) for directory in replaced]
+            self._unsettled.remove(partition)
+            self.add(partition, counting[0])
+        while self._replaced:
+            partition, directory = self._replaced[-1]
+            with _using(directory):
+                directory.delete(partition)
+            self._replaced.pop()
 
     def take_unfinished(self, partition: TopicPartition) -> LogDirectory | None:
         """Return, once, where a log was on its way to when the broker ended."""
@@ -142,15 +156,17 @@ class LogHomes:
         """Keep those logs whose topic exists, where directories have logs of several topics.
 
         A topic was deleted while its directory was offline, and another has its name since. Raises
-        ``OSError``.
+        ``LostDirectoryError`` for a directory without which this is to be repeated.
         """
         for partition, directories in self._rivals.items():
             self.remove(partition)
-            for directory in directories:
-                if is_known(partition, directory.names.topic_id(partition)):
-                    self.add(partition, directory)
-                else:
-                    directory.names.set_aside(partition)
+            for directory in tuple(directories):
+                with _using(directory):
+                    if is_known(partition, directory.names.topic_id(partition)):
+                        self.add(partition, directory)
+                    else:
+                        directory.names.set_aside(partition)
+                        directories.remove(directory)
         self._rivals.clear()
 
     def is_lost(self, partition: TopicPartition) -> bool:
@@ -162,29 +178,85 @@ class LogHomes:
         self.directories.remove(directory)
         self.directory_ids -= {directory.directory_id}
         del self._counts[directory]
+        self._leave_out(directory)
         lost = [name for name, home in self._homes.items() if home is directory]
         for partition in lost:
             del self._homes[partition]
         self._lost.update(lost)
-        self._preferred = {
-            name: home for name, home in self._preferred.items() if home is not directory
-        }
+        self._preferred = _elsewhere(directory, self._preferred)
+        self._unfinished = _elsewhere(directory, self._unfinished)
         return lost
+
+    def _leave_out(self, directory: LogDirectory) -> None:
+        """Settle without a directory: it may have the log that counts, then that is where it is."""
+        for partition in [each for each in self._unsettled if directory in self._rivals[each]]:
+            self._unsettled.remove(partition)
+            del self._rivals[partition]
+            self.add(partition, directory)
+        for rivals in self._rivals.values():
+            if directory in rivals:
+                rivals.remove(directory)
+        self._replaced = [each for each in self._replaced if each[1] is not directory]
+
+
+@contextmanager
+def _using(directory: LogDirectory) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LostDirectoryError(directory, error) from error
+
+
+def _elsewhere(
+    directory: LogDirectory, homes: dict[TopicPartition, LogDirectory]
+) -> dict[TopicPartition, LogDirectory]:
+    return {name: home for name, home in homes.items() if home is not directory}
+
+
+def _told_apart(
+    partition: TopicPartition, directories: Iterable[LogDirectory]
+) -> tuple[list[LogDirectory], list[LogDirectory]]:
+    """Return whose logs count, each of another topic, and whose were replaced by one of these."""
+    counting: list[LogDirectory] = []
+    replaced: list[LogDirectory] = []
+    for directory in directories:
+        same = next((e for e in counting if not _differ(partition, e, directory)), None)
+        if same is None:
+            counting.append(directory)
+        elif _is_later(partition, directory, same):
+            counting[counting.index(same)] = directory
+            replaced.append(same)
+        else:
+            replaced.append(directory)
+    return counting, replaced
 
 
 def _differ(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> bool:
     """Return whether two logs of one name are of two topics."""
-    one, two = first.names.topic_id(partition), second.names.topic_id(partition)
+    one, two = _topic_id(partition, first), _topic_id(partition, second)
     return None not in (one, two) and one != two
 
 
-def _replaced(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> LogDirectory:
-    """Return the directory whose log was replaced by the other one's; raise if nothing says so."""
-    one, two = first.generation(partition), second.generation(partition)
+def _topic_id(partition: TopicPartition, directory: LogDirectory) -> UUID | None:
+    with _using(directory):
+        return directory.names.topic_id(partition)
+
+
+def _is_later(partition: TopicPartition, first: LogDirectory, second: LogDirectory) -> bool:
+    """Return whether the log of the first directory has replaced that of the second.
+
+    Raises ``StorageError`` if nothing tells.
+    """
+    one, two = _generation(partition, first), _generation(partition, second)
     if one == two:
         raise StorageError(
-            f"{first.path} and {second.path} both have a log of {partition}: a copy was made by "
+            f"{second.path} and {first.path} both have a log of {partition}: a copy was made by "
             "hand, or a directory failed while the partition moved. Remove one of the two, and "
             "best the one whose disk has failed recently"
         )
-    return first if one < two else second
+    return one > two
+
+
+def _generation(partition: TopicPartition, directory: LogDirectory) -> int:
+    with _using(directory):
+        return directory.generation(partition)

@@ -13,6 +13,7 @@ from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.storage.compaction.compactor import LogCompactor
 from pyk.reference_broker.storage.data_directories import (
     DataDirectories,
+    none_usable,
     open_data_directories,
 )
 from pyk.reference_broker.storage.data_directory import DataDirectory, unusable
@@ -20,7 +21,7 @@ from pyk.reference_broker.storage.disk import Disk, InlineDisk
 from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageError
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_directory import LogDirectory
-from pyk.reference_broker.storage.log_homes import LogHomes
+from pyk.reference_broker.storage.log_homes import LogHomes, LostDirectoryError
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
@@ -79,6 +80,7 @@ class LogManager:
         )
         for path, error in self.failures.items():
             log.error("Data directory %s is offline until the broker is restarted: %s", path, error)
+        self._without_lost(self.homes.settle)
 
     def _usable(
         self, found: DataDirectories, environment: StorageEnvironment
@@ -247,10 +249,27 @@ class LogManager:
         None where that is not written down. After a clean shutdown the ids are not read before the
         logs are used: the metadata is complete, and ``free_name`` checks the id.
         """
-        self.homes.set_rivals_aside(is_known)
-        for directory in self._directories:
+        self._without_lost(lambda: self.homes.set_rivals_aside(is_known))
+        for directory in tuple(self._directories):
             for partition in directory.names.set_strays_aside(is_known):
                 self.homes.remove(partition)
+
+    def _without_lost(self, step: Callable[[], object]) -> None:
+        """Carry out a step of the start without the directories that fail meanwhile.
+
+        Raises ``StorageError`` if no directory is left for logs, or that of the metadata log fails.
+        """
+        while True:
+            try:
+                step()
+                return
+            except LostDirectoryError as lost:
+                directory, error = lost.directory, lost.error
+            if directory is self._metadata_directory:
+                raise unusable(directory.path, error) from error
+            self.take_offline(directory, error)
+            if not self.homes.directories:
+                raise none_usable(self.failures.values())
 
     def due(self) -> list[Task]:
         """Return the tasks that are due now."""
@@ -282,7 +301,8 @@ class LogManager:
         failure = FailedDirectoryError(f"data directory {directory.path} has failed: {error}")
         self._directories.remove(directory)
         self.failures[directory.path] = failure
-        self.moves.end_all_of(directory)
+        if self._moves is not None:
+            self._moves.end_all_of(directory)
         lost = self.homes.take_offline(directory)
         log.error(
             "Data directory %s is offline until the broker is restarted, with %d partitions: %s",

@@ -62,7 +62,10 @@ class LogNames:
         self, is_known: Callable[[TopicPartition, UUID | None], bool]
     ) -> list[TopicPartition]:
         """Rename the logs that no metadata names, and log that: see ``LogManager``."""
-        self._data_directory.name_strays()
+        try:
+            self._data_directory.name_strays()
+        except OSError as error:
+            log.warning("Could not look for stray logs: %s", error)
         strays = []
         for partition in sorted(self.unopened):
             directory = self._data_directory.path_of(partition)

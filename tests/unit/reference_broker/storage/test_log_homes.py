@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import errno
-from uuid import UUID
 
 import pytest
 
 from pyk.protocol.topics import TopicPartition
-from pyk.reference_broker.storage import LogManager, StorageError
-from pyk.reference_broker.storage.log_generation import write_generation
-from pyk.reference_broker.storage.partition_metadata import write_topic_id
+from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.log_managers import ONE, TWO
 from support.logs import ORDERS
-from support.moving_logs import A, B, C, MovingBroker
+from support.moving_logs import A, B, C, MovingBroker, add_log, home, logs_of_name
 
 METADATA = TopicPartition("__cluster_metadata", 0)
 FIRST, SECOND = TopicPartition("first", 0), TopicPartition("second", 0)
@@ -27,25 +24,6 @@ def filesystem() -> MemoryFileSystem:
     filesystem = MemoryFileSystem()
     MovingBroker(filesystem).logs.close()
     return filesystem
-
-
-def add_log(filesystem: MemoryFileSystem, path: str, topic_id: UUID, generation: int = 0) -> None:
-    """Let a directory have a log of the partition, as an earlier broker left it."""
-    directory = f"{path}/{ORDERS}"
-    filesystem.make_directory(directory)
-    write_topic_id(filesystem, directory, topic_id)
-    if generation:
-        write_generation(filesystem, directory, generation)
-
-
-def logs_of_name(filesystem: MemoryFileSystem) -> list[str]:
-    """Return the directories that have a log of the partition."""
-    return [path for path in (A, B, C) if filesystem.exists(f"{path}/{ORDERS}")]
-
-
-def home(logs: LogManager, partition: TopicPartition = ORDERS) -> str | None:
-    directory = logs.homes.of(partition)
-    return None if directory is None else directory.path
 
 
 # Several logs of one name
@@ -104,7 +82,7 @@ def test_a_log_that_cannot_be_deleted_for_another_is_named(filesystem):
     faulty = FaultyFileSystem(filesystem)
     faulty.on("rename", "/a/orders-0*").fail(errno.ENOSPC)
 
-    with pytest.raises(StorageError, match="cannot tell the logs of orders-0 apart"):
+    with pytest.raises(StorageError, match=r"cannot use data directory /a: .*/a/orders-0"):
         MovingBroker(faulty)
 
 

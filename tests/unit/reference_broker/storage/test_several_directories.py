@@ -300,6 +300,19 @@ def test_a_directory_that_somebody_has_removed_is_offline(filesystem):
     assert lost == [TopicPartition("orders", 1)]
 
 
+def test_a_directory_that_is_removed_during_the_start_is_offline(filesystem):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    logs.close()
+    logs = open_logs(filesystem, A, B)
+    lost = fail_at_run(logs)
+    filesystem.remove_tree(B)
+
+    logs.set_strays_aside(lambda *_: True)
+
+    assert lost == [TopicPartition("orders", 1)]
+
+
 def test_a_directory_that_nobody_uses_is_missed_with_the_next_checkpoint(filesystem):
     logs = open_logs(filesystem, A, B)
     create(logs, "orders", 2)
