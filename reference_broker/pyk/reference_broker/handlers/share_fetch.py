@@ -438,10 +438,14 @@ class _Reader:
             locked_until=self._services.moment().after(self._settings.lock_duration_ms),
         )
         extents = [(batch.base_offset, batch.last_offset) for batch in batches]
+        ranges = []
+        if self._settings.isolation is Isolation.READ_COMMITTED:
+            # Before anything is acquired: the disk may fail.
+            ranges = aborted_ranges(
+                batches, led.partition.reader.aborted_transactions(offset, records)
+            )
         acquired = led.acquire(request, extents)
-        if acquired and self._settings.isolation is Isolation.READ_COMMITTED:
-            aborted = led.partition.reader.aborted_transactions(offset, records)
-            ranges = aborted_ranges(batches, aborted)
+        if acquired and ranges:
             state.archive_aborted(ranges)
             acquired = without(acquired, ranges)
         if not acquired:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.stored_batches import StoredBatch, walk_batches
 from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
@@ -12,15 +13,21 @@ from .acquisition import AcquiredRecords
 
 
 def batches_of(records: FileRecords, enough_offset: int) -> list[StoredBatch]:
-    """Return the whole batches of what was read, up to the one with ``enough_offset``."""
+    """Return the whole batches of what was read, up to the one with ``enough_offset``.
+
+    Raises ``StorageError``.
+    """
     found: list[StoredBatch] = []
     if records.file is None:
         return found
     end = records.position + records.size
-    for batch in walk_batches(records.file, records.position, end, may_be_cut=True):
-        found.append(batch)
-        if batch.last_offset >= enough_offset:
-            break
+    try:
+        for batch in walk_batches(records.file, records.position, end, may_be_cut=True):
+            found.append(batch)
+            if batch.last_offset >= enough_offset:
+                break
+    except OSError as error:
+        raise StorageError(f"cannot read {records.file.path}: {error}") from error
     return found
 
 

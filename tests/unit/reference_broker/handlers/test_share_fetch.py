@@ -301,6 +301,33 @@ async def test_records_that_a_failing_disk_holds_back_are_given_back(reads_befor
         assert ranges or acquired(await second.fetch(max_wait_ms=1000)) == [(0, 9, 1)]
 
 
+@pytest.mark.parametrize("reads_before", range(5))
+@virtual_time
+async def test_a_disk_that_fails_while_aborted_records_are_found_holds_no_records_back(
+    reads_before: int,
+) -> None:
+    disk = FaultyFileSystem(MemoryFileSystem())
+    cluster = AsyncCluster(clock=current_clock(), network=MemoryNetwork(), filesystem=disk)
+    async with cluster:
+        await cluster.create_topic(TOPIC)
+        (broker,) = cluster._brokers.values()
+        await initialize(broker)
+        broker.image.configs[GROUP_RESOURCE, GROUP] = {"share.isolation.level": "read_committed"}
+        partition = broker.services.replicas.get(TOPIC, 0)
+        partition.append(transactional_batch(b"a", b"b"))
+        partition.end_transaction(7, 0, 0, commit=False)
+        fill(broker, 1)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        await first.fetch(max_records=0)
+        disk.on("read", f"*{TOPIC}-0/*").after(reads_before).fail()
+        failed = await first.fetch(max_wait_ms=1000)
+        disk.heal()
+
+        ranges = acquired(failed) if code(failed) == E.NONE else []
+        assert failed.error_code == E.NONE, "only the partition fails"
+        assert ranges or acquired(await second.fetch(max_wait_ms=1000)) == [(2, 3, 1)]
+
+
 @virtual_time
 async def test_too_many_sessions_are_refused_late() -> None:
     async with running_broker(group_share_max_share_sessions=1) as broker:
