@@ -305,7 +305,8 @@ class LogMoves:
 
         def finish() -> None:
             home.data_directory.filesystem.sync_directory(home.path)
-            if move.generation == 1:  # otherwise a lost disk may have a log of before
+            # Otherwise a lost disk may have a log of before, or the next move was given up.
+            if read_generation(moved.filesystem, moved.directory) == 1:
                 remove_generation(moved.filesystem, moved.directory)
 
         self._environment.disk.run(finish, lambda _: None)

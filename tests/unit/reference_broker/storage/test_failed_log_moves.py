@@ -389,3 +389,27 @@ def test_a_log_that_had_moved_does_not_come_back_when_it_moves_again(filesystem,
 
     assert broker.home == B
     assert values(broker.log) == texts(10)
+
+
+def test_the_end_of_one_move_does_not_forget_that_the_next_one_was_given_up(filesystem):
+    disk, faulty = HeldDisk(), FaultyFileSystem(filesystem)
+    broker = MovingBroker(faulty, disk=disk)
+    filled(broker)
+    broker.move(B)
+    while broker.home != B:
+        disk.do_one() if len(disk) else broker.step()
+    finish_first_move = disk.take()
+    disk.is_held = False
+    broker.move(C)
+    faulty.on("open", "/c/orders-0/*").fail(errno.ENOSPC)
+    faulty.on("rename", "/c/orders-0.*-delete").fail(errno.ENOSPC)
+    while not filesystem.exists("/c/orders-0"):
+        broker.step()
+    append(broker.log, b"10")
+
+    finish_first_move()
+    filesystem.crash(loses_unflushed=False)
+
+    broker = MovingBroker(filesystem)
+    assert broker.home == B
+    assert values(broker.log) == texts(11)
