@@ -457,6 +457,6 @@ class Log:
         return self._random.randrange(most + 1) if most else 0
 
     def _require_open(self) -> None:
+        self.flusher.check()
         if self._is_closed:
             raise StorageError(f"the log of {self.topic_partition} is closed")
-        self.flusher.check()

@@ -394,9 +394,13 @@ class LogDirectory:
             self.data_directory.filesystem.size(f"{self.path}/{META_PROPERTIES_FILE}")
 
     def fail(self, error: StorageError) -> None:
-        """Put all logs out of use: the disk has failed. Nothing is written any more."""
+        """Put all logs out of use: the disk has failed. Nothing is written any more.
+
+        No file stays open: the disk may have to be unmounted.
+        """
         for opened in (*self, *self.futures):
             opened.flusher.give_up(error)
+        self._release()
         waiting, self._waiting_for_names = self._waiting_for_names, {}
         for when_free in waiting.values():
             when_free()  # another directory may have room

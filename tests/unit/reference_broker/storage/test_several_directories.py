@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,6 +17,7 @@ from pyk.reference_broker.storage.disk import Disk
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem.operating_system import OsFileSystem
 from pyk.runtime.virtual_time import VirtualClock
 from support.disks import HeldDisk
 from support.log_managers import ONE, TWO, log_config
@@ -267,6 +270,29 @@ def test_a_directory_that_fails_takes_its_logs_with_it_and_no_others(filesystem,
     create(logs, "later", 2)
     assert {home(logs, TopicPartition("later", n)) for n in range(2)} == {A}
     assert logs.homes.is_lost(TopicPartition("orders", 3))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_a_directory_that_fails_leaves_no_file_open(tmp_path):
+    paths = [f"{tmp_path}/{name}" for name in "ab"]
+    logs = open_logs(OsFileSystem(), *paths)
+    create(logs, "orders", 2)
+    lost = logs.get(TopicPartition("orders", 1))
+    append(lost, b"0")
+    assert open_below(paths[1])
+
+    logs.take_offline(logs.homes.at(paths[1]), OSError(errno.EIO, "broken"))
+
+    assert open_below(paths[1]) == []
+    with pytest.raises(StorageError, match=r"/b has failed: .*broken"):
+        append(lost, b"1")
+    logs.close()
+
+
+def open_below(path: str) -> list[str]:
+    """Return the files below a directory that this process has open."""
+    links = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    return [link for link in links if link.startswith(path)]
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EMFILE])
