@@ -100,20 +100,17 @@ def _before_the_lag(
 def group_segments(segments: Iterable[SegmentFacts], config: LogConfig) -> list[list[SegmentFacts]]:
     """Return the segments in groups, each to become one that is within all limits of a segment."""
     groups: list[list[SegmentFacts]] = []
+    size = index_bytes = 0
     for segment in segments:
-        if groups and _fits([*groups[-1], segment], config):
-            groups[-1].append(segment)
-        else:
-            groups.append([segment])
+        size, index_bytes = size + segment.size, index_bytes + segment.index_bytes
+        fits = (
+            groups
+            and size <= config.max_segment_bytes
+            and index_bytes <= config.segment_index_bytes
+            and segment.end_offset - 1 - groups[-1][0].base_offset <= MAX_OFFSET_SPAN
+        )
+        if not fits:
+            groups.append([])
+            size, index_bytes = segment.size, segment.index_bytes
+        groups[-1].append(segment)
     return groups
-
-
-def _fits(group: list[SegmentFacts], config: LogConfig) -> bool:
-    size = sum(segment.size for segment in group)
-    index_bytes = sum(segment.index_bytes for segment in group)
-    span = group[-1].end_offset - 1 - group[0].base_offset
-    return (
-        size <= config.max_segment_bytes
-        and index_bytes <= config.segment_index_bytes
-        and span <= MAX_OFFSET_SPAN
-    )

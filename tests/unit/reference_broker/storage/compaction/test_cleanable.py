@@ -17,6 +17,7 @@ from pyk.reference_broker.storage.compaction.cleanable import (
 from pyk.reference_broker.storage.compaction.latest_offsets import LatestOffsets
 from pyk.reference_broker.storage.rolling import must_roll
 from pyk.reference_broker.storage.segment import BatchExtent
+from support.counted_calls import counted_calls
 from support.logs import append, open_log
 
 NOW_MS = 1_000_000
@@ -141,6 +142,16 @@ def test_groups_stay_within_the_limits_of_a_segment(segments, sizes):
     config = LogConfig(internal_segment_bytes=100, segment_index_bytes=16)
 
     assert [len(group) for group in group_segments(segments, config)] == sizes
+
+
+def test_the_work_to_group_segments_grows_as_their_number():
+    def work(count: int) -> int:
+        segments = [facts(number, number + 1, size=1) for number in range(count)]
+        with counted_calls() as calls:
+            group_segments(segments, LogConfig())
+        return calls.count
+
+    assert work(1000) < 20 * work(100)
 
 
 def test_long_keys_take_no_more_memory_than_digests_and_stay_apart():
