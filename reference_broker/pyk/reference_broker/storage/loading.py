@@ -313,10 +313,10 @@ def _remove_leftovers(filesystem: FileSystem, directory: str) -> list[str]:
     except FileNotFoundError:
         filesystem.make_directory(directory)
         return []
-    kept = []
+    kept, found = [], frozenset(names)
     for name in names:
         is_index = name.endswith(SUFFIXES[1:])
-        is_orphan = is_index and name.partition(".")[0] + LOG_SUFFIX not in names
+        is_orphan = is_index and name.partition(".")[0] + LOG_SUFFIX not in found
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or is_orphan:
             filesystem.remove(f"{directory}/{name}")
         else:

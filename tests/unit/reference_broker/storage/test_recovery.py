@@ -306,6 +306,38 @@ def test_leftovers_of_deletions_and_replacements_are_removed(filesystem):
     assert not set(leftovers) & set(filesystem.list_directory(DIRECTORY))
 
 
+class ComparedName(str):
+    """A name that counts how often it is compared."""
+
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        ComparedName.comparisons += 1
+        return str.__eq__(self, other)
+
+
+class ComparingFileSystem(MemoryFileSystem):
+    """Lists names that count how often they are compared."""
+
+    def list_directory(self, path: str) -> list[str]:
+        return [ComparedName(name) for name in super().list_directory(path)]
+
+
+def test_the_names_of_a_directory_are_not_compared_with_each_other():
+    filesystem = ComparingFileSystem()
+    log = open_log(filesystem)
+    for number in range(50):
+        append(log, b"%d" % number)
+        log.roll()
+    log.close()
+    ComparedName.comparisons = 0
+
+    open_log(filesystem, was_shut_down_cleanly=True, recovery_point=50)
+
+    assert ComparedName.comparisons < 50 * 4 * 5
+
+
 def test_empty_segment_that_overlaps_the_one_before_it_goes(filesystem):
     filled(filesystem, count=5)
     filesystem.open(f"{DIRECTORY}/{3:020d}.log", create=True)
