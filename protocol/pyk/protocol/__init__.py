@@ -5,8 +5,9 @@ Names are imported when they are first used, so that a program loads only the me
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyk.runtime.first_use import loaded_on_first_use
 
 from .version import __version__ as __version__
 
@@ -56,12 +57,6 @@ _MODULES = {
     "schema": ("Message", "MessageKind", "Struct"),
     "versions": ("VersionRange",),
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

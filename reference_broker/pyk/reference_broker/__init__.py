@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyk.protocol.version import __version__ as __version__
+from pyk.runtime.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from pyk.runtime.simulation import World
@@ -16,16 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncCluster", "Cluster", "DeadlockError", "World"]
 
-_MODULES = {
-    "AsyncCluster": f"{__name__}.cluster",
-    "Cluster": f"{__name__}.blocking_cluster",
+_HOMES = {
+    "AsyncCluster": "cluster",
+    "Cluster": "blocking_cluster",
     "DeadlockError": "pyk.runtime.virtual_time",
     "World": "pyk.runtime.simulation",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import the clusters on first use: parts of the broker are used without them."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

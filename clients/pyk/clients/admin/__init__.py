@@ -5,8 +5,9 @@ Each name is loaded when it is first used: listing topics does not pay for ACLs.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyk.runtime.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from pyk.clients.admin.acls import (
@@ -262,11 +263,4 @@ _HOMES = {
     "UserScramCredentialsDescription": "scram_users",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOMES[name]
-    module = home if home.startswith("pyk.") else f"{__name__}.{home}"
-    found = globals()[name] = getattr(import_module(module), name)
-    return found
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

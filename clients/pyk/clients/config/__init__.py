@@ -5,8 +5,9 @@ Each name is loaded when it is first used: a producer does not need the table of
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyk.runtime.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from pyk.clients.config.client_config import AdminConfig, ClientConfig
@@ -53,9 +54,4 @@ _HOMES = {
     "ShareConsumerOptions": "keyword_arguments",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

@@ -5,8 +5,9 @@ Each name is loaded when it is first used: a program with one of the two does no
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyk.runtime.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
@@ -47,9 +48,4 @@ _HOMES = {
     "Transaction": "faces.transaction",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

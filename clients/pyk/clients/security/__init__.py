@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pyk.runtime.first_use import loaded_on_first_use
 from pyk.runtime.secret import Secret
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ __all__ = [
     "TokenRequests",
 ]
 
-_LATER = {
+_HOMES = {
     "AssertionFile": "assertions",
     "AwsCredentials": "aws_signature",
     "ClientCredentials": "token_endpoints",
@@ -49,11 +50,5 @@ _LATER = {
     "TokenRequests": "token_endpoints",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import on first use: most clients need one of these at most, and HTTP is slow to load."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+# Most clients need one of these at most, and HTTP is slow to load.
+__getattr__ = loaded_on_first_use(globals(), _HOMES)

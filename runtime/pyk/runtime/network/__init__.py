@@ -1,7 +1,8 @@
 """Connections: frames in and out, over sockets or in memory."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pyk.runtime.first_use import loaded_on_first_use
 from pyk.runtime.network.file_region import FileRegion, Part
 from pyk.runtime.network.frame_reader import FrameReceiver, FrameSizeError
 from pyk.runtime.network.frame_transport import FrameTransport
@@ -36,11 +37,4 @@ __all__ = [
     "Tunnel",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import names that only tests need on first use."""
-    if name == "MemoryNetwork":
-        from pyk.runtime.network.memory import MemoryNetwork
-
-        return MemoryNetwork
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = loaded_on_first_use(globals(), {"MemoryNetwork": "memory"})  # only tests need it
