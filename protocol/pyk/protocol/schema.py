@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from . import codec, json_form
+from . import codec
 from .api_keys import ApiKey
 from .errors import MalformedMessageError, UnsupportedVersionError
 from .field import ZERO_UUID, RecordData
@@ -119,10 +119,14 @@ class Message(VersionedStruct):
     @classmethod
     def from_json(cls, value: Mapping[str, Any], version: int) -> Self:
         """Return the message that ``value`` describes, in the JSON form of Kafka's own tools."""
+        from . import json_form
+
         return json_form.from_json(cls, value, cls._checked(version))
 
     def to_json(self, version: int) -> dict[str, Any]:
         """Return the fields of ``version`` under Kafka's names: bytes as hex text, uuids dashed."""
+        from . import json_form
+
         return json_form.to_json(self, self._checked(version))
 
     @classmethod

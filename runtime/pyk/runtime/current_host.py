@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pyk.runtime.clock import Clock
-from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.network import Network
+
+if TYPE_CHECKING:
+    from pyk.runtime.filesystem import FileSystem
 
 
 class ProgramHost(Protocol):

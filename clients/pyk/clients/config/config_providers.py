@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from pyk.clients.config.properties import parse_properties
 from pyk.clients.errors import ConfigurationError
 from pyk.runtime import slotted
 
@@ -111,5 +110,7 @@ def _look_up(kind: str, path: str, key: str, sources: Sources) -> str | None:
     if kind == "env":
         return sources.environment.get(key)
     if kind == "file":
+        from pyk.clients.config.properties import parse_properties
+
         return parse_properties(sources.read(path)).get(key)
     return sources.read(f"{path}/{key}")

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 
 from pyk.clients.config.config_providers import Sources, resolved, unreplaced
-from pyk.clients.config.properties import parse_properties
 from pyk.clients.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -20,6 +19,8 @@ def read_properties(source: str | os.PathLike[str] | Mapping[str, object]) -> Ma
     not in UTF-8, and for a reference that leads nowhere.
     """
     if isinstance(source, str | os.PathLike):
+        from pyk.clients.config.properties import parse_properties
+
         return resolve(parse_properties(_read(source)))
     return resolve(source)
 

@@ -11,14 +11,14 @@ from pyk.clients.engine.metadata import Node, checked_node
 from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
-from pyk.protocol.messages.find_coordinator import (
-    Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
 
 if TYPE_CHECKING:
     from pyk.clients.engine.client import Client
+    from pyk.protocol.messages.find_coordinator import (
+        Coordinator,
+        FindCoordinatorRequest,
+        FindCoordinatorResponse,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,8 @@ class Coordinators:
         self._known.pop((kind, key), None)
 
     async def _ask(self, kind: CoordinatorType, key: str, deadline: float) -> int:
+        from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
+
         def request(version: int) -> FindCoordinatorRequest:
             if version < FIRST_VERSION_WITH_SEVERAL_KEYS:
                 return FindCoordinatorRequest(key=key, key_type=kind)
@@ -95,6 +97,8 @@ def _refusal(found: Coordinator, kind: CoordinatorType, key: str) -> KafkaError:
 
 
 def _coordinator_of(response: FindCoordinatorResponse, key: str) -> Coordinator:
+    from pyk.protocol.messages.find_coordinator import Coordinator
+
     for coordinator in response.coordinators:
         if coordinator.key == key:
             return coordinator

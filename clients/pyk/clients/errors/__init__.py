@@ -147,7 +147,6 @@ from pyk.clients.errors.group import (
     UnstableOffsetCommitError,
     UnsupportedAssignorError,
 )
-from pyk.clients.errors.needed_acls import needed_acl
 from pyk.clients.errors.partition import (
     CorruptRecordError,
     FencedLeaderEpochError,
@@ -428,6 +427,8 @@ def error_for(
         meaning = _meaning(known or UnknownCodeError)
     else:
         meaning = _shown(message)
+    from pyk.clients.errors.needed_acls import needed_acl
+
     if advice := needed_acl(api_key, code) or advice_for(api_key, code):
         meaning = f"{meaning.rstrip('.')}; {advice}"
     text = f"{ErrorCode(code).name} ({code}): {meaning}"

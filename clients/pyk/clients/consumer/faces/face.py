@@ -14,6 +14,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
 from pyk.clients import config as option_types
+from pyk.clients import consumer as consumers
 from pyk.clients import offsets as offset_types
 from pyk.clients.arguments import check_commit_callback
 from pyk.clients.config import ConsumerConfig
@@ -26,7 +27,6 @@ from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offset
 from pyk.clients.consumer.faces.async_commits import CommitCallback
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.clients.consumer.faces.core import ConsumerCore
-from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.faces.reading_face import ReadingFace
 from pyk.clients.consumer.faces.steps import Steps, TellListener, TellOfCommit, on_loop
 from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
@@ -106,11 +106,11 @@ class ConsumerFace(ReadingFace[K, V]):
         """Return the partitions that are read now."""
         return self._core.partitions.topic_partitions
 
-    def health(self) -> ConsumerHealth:
+    def health(self) -> consumers.ConsumerHealth:
         """Return the state of each partition, and of the membership, at this moment."""
         return self._core.standing.health()
 
-    def stats(self) -> ConsumerStats:
+    def stats(self) -> consumers.ConsumerStats:
         """Return the consumer's counters at this moment."""
         return self._core.standing.stats()
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.commits.offsets_argument import checked_offset
-from pyk.clients.consumer.faces.health import lag_of
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
@@ -215,6 +214,8 @@ class PositionCalls:
         return {partition: _with_timestamp(answer) for partition, answer in found.items()}
 
     async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
+        from pyk.clients.consumer.faces.health import lag_of
+
         await self._ready()
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
-from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats, partition_health
 from pyk.clients.consumer.fetching.node_fetcher import LANE
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
@@ -15,6 +14,7 @@ from pyk.clients.engine.client import Client
 from pyk.clients.engine.reachability import UnreachableNode
 
 if TYPE_CHECKING:
+    from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
     from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 
@@ -43,6 +43,8 @@ class Standing:
 
     def stats(self) -> ConsumerStats:
         """Return the consumer's counters at this moment."""
+        from pyk.clients.consumer.faces.health import ConsumerStats
+
         return ConsumerStats(
             records=self._reader.taken + self._reader.polled,
             assigned_partitions=len(self._partitions.topic_partitions),
@@ -52,6 +54,8 @@ class Standing:
 
     def health(self) -> ConsumerHealth:
         """Return the state of each partition, and of the membership, at this moment."""
+        from pyk.clients.consumer.faces.health import ConsumerHealth, partition_health
+
         now, image = self._client.clock.now(), self._client.metadata
         partitions = {
             assigned.topic_partition: partition_health(
