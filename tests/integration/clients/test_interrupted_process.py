@@ -1,4 +1,4 @@
-"""Ctrl-C while ``Consumer.process`` ends."""
+"""Ctrl-C while ``Consumer.process`` begins and ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from support.blocking_consuming import produce, reader
+from pyk.clients import Producer
+from pyk.clients.processing.options import HandlerOptions
+from pyk.clients.processing.session import HandlerSession
+from pyk.clients.processing.thread_driver import ThreadRunner
+from support.blocking_consuming import produce, read, reader
 from support.real_time import IN_TIME, eventually
 
 
@@ -54,3 +58,28 @@ def test_a_call_that_is_interrupted_while_its_handlers_finish_gives_back_what_th
         giving_up.cancel()
 
     assert handled == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+class InterruptedSession(HandlerSession):
+    """A session whose program is interrupted in the instant when it has begun."""
+
+    async def begin(self) -> None:
+        await super().begin()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_a_call_that_is_interrupted_as_it_has_begun_leaves_the_consumer_as_it_was(cluster, topic):
+    produce(cluster, topic, 3)
+    with reader(cluster, topic, group_id=topic, value_deserializer=int) as consumer:
+        options = HandlerOptions.checked(
+            print,
+            concurrency=1,
+            ordering="partition",
+            deadline=None,
+            kind=Producer,
+            config=consumer._core.config,
+        )
+        with pytest.raises(KeyboardInterrupt):
+            ThreadRunner(consumer, options, InterruptedSession).run()
+
+        assert sorted(read(consumer, 3)) == [0, 1, 2]

@@ -86,10 +86,10 @@ class ThreadRunner:
 
     def _run(self) -> None:
         call = self._consumer._thread.call
-        call(self._session.begin())
-        self._consumer._handlers = self._session.releases
         patience = 0.0
         try:
+            call(self._session.begin())  # may have begun also if a signal interrupts this
+            self._consumer._handlers = self._session.releases
             patience = self._read()
         finally:
             try:
