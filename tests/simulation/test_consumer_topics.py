@@ -396,6 +396,67 @@ async def test_records_from_before_a_topic_was_created_again_are_not_committed(p
     assert [offset.offset for offset in committed.values() if offset] == [1]
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@virtual_time
+async def test_a_topic_that_was_created_again_keeps_no_other_of_a_commit_from_being_stored(
+    protocol,
+):
+    async with reference_cluster() as cluster:
+        for topic in ("orders", "bills"):
+            await cluster.create_topic(topic)
+            await produce(cluster, topic, 5)
+        async with make_consumer(
+            cluster,
+            topics=["orders", "bills"],
+            group_id="g",
+            group_protocol=protocol,
+            enable_auto_commit=False,
+            metadata_max_age_ms=500,
+        ) as consumer:
+            assert len(await read(consumer, 10)) == 10
+            loading = cluster.faults.on("OffsetCommit").error("COORDINATOR_LOAD_IN_PROGRESS")
+
+            async def recreate() -> None:
+                await delete(cluster, "bills")
+                await cluster.create_topic("bills")
+                await asyncio.sleep(5)
+                loading.remove()
+
+            recreating = asyncio.create_task(recreate())
+            with pytest.raises(CommitFailedError, match="bills-0 was not committed") as some:
+                await consumer.commit()
+            await recreating
+            committed = await consumer.committed([("orders", 0), ("bills", 0)])
+
+    assert not some.value.definite
+    assert {p: one.offset for p, one in committed.items() if one} == {("orders", 0): 5}
+
+
+@virtual_time
+async def test_records_of_a_topic_that_was_created_again_keep_no_others_from_being_committed():
+    async with reference_cluster() as cluster:
+        for topic in ("orders", "bills"):
+            await cluster.create_topic(topic)
+            await produce(cluster, topic, 5)
+        async with make_consumer(
+            cluster, topics=["orders", "bills"], group_id="g", enable_auto_commit=False
+        ) as consumer:
+            records: list[Any] = []
+            while len(records) < 10:
+                records += await consumer.poll(5)
+            await delete(cluster, "bills")
+            await cluster.create_topic("bills")
+            await produce(cluster, "bills", 1)
+            await polled(consumer)
+
+            with pytest.raises(CommitFailedError, match="bills-0 was not committed") as some:
+                await consumer.commit(records)
+            committed = await consumer.committed([("orders", 0), ("bills", 0)])
+
+    assert not some.value.definite
+    assert {p: one.offset for p, one in committed.items() if one} == {("orders", 0): 5}
+
+
 async def polled(consumer: AsyncConsumer[Any, Any]) -> Any:
     """Return the records of the first poll that brings some."""
     while not (records := await consumer.poll(5)):

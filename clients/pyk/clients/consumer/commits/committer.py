@@ -101,8 +101,8 @@ class Committer:
         partition.
 
         ``topic_ids`` are those of the topics that were read: one that was created again since gets
-        none of their offsets. ``still_wanted`` tells which of the offsets are, once the commits
-        before this one have ended.
+        none of their offsets, which is raised once the others are stored. ``still_wanted`` tells
+        which of the offsets are, once the commits before this one have ended.
 
         Raises :class:`CommitFailedError` if the group has given the partitions to other members,
         other errors that are not retriable, and :class:`KafkaTimeoutError`. They are definite if
@@ -116,7 +116,10 @@ class Committer:
                         tries.left = {p: offsets[p] for p in still_wanted()}
                     while tries.left:
                         self._check(tries, is_ours)
-                        await self._commit_some(tries, deadline)
+                        if tries.left:
+                            await self._commit_some(tries, deadline)
+                    if tries.refusal is not None:
+                        raise tries.refusal
         except TimeoutError as error:
             raise self._too_late(tries) from error
         except KafkaError as error:
@@ -127,16 +130,17 @@ class Committer:
             raise own from error.__cause__
 
     def _check(self, tries: _Tries, is_ours: Callable[[TopicPartition], bool]) -> None:
-        """Raise if a partition went to another member, which may have committed a higher offset,
-        or was read from another topic of that name."""
-        for partition in tries.left:
+        """Raise if a partition went to another member, which may have committed a higher offset;
+        drop what was read from another topic of that name."""
+        for partition in list(tries.left):
             if not is_ours(partition):
                 raise not_a_member(partition)
             read_id = tries.topic_ids.get(partition.topic)
             topic = self._client.metadata.topic(partition.topic)
             named_id = None if topic is None else topic.topic_id
             if read_id != named_id and read_id is not None and named_id is not None:
-                raise of_another_topic(partition)
+                del tries.left[partition]
+                tries.refusal = of_another_topic(partition)
 
     async def _commit_some(self, tries: _Tries, deadline: float) -> None:
         """Try once; return after a wait if something is to be tried again."""
@@ -335,6 +339,8 @@ class _Tries:
         self.failures = 0
         self.is_under_way = False
         """Whether a request was sent, and is not answered."""
+        self.refusal: KafkaError | None = None
+        """Why offsets are not stored that were dropped."""
         self.may_be_stored = False
         """Whether some of it is stored, or may be: a response was lost."""
 

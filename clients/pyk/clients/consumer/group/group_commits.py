@@ -85,15 +85,19 @@ class GroupCommits:
         """Commit offsets that the application names.
 
         Raises :class:`CommitFailedError` if the partition of a named record was lost since; for a
-        named offset, that of the last record that the application got. So it does if the topic of a
-        named record was deleted and created again.
+        named offset, that of the last record that the application got. So it does, once the others
+        are stored, if the topic of a named record was deleted and created again.
         """
-        owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
+        topic_ids, former = self._topics_of(wanted)
+        offsets = {p: offset for p, offset in wanted.offsets.items() if p not in former}
+        owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in offsets}
         versions = {p: self._partitions[p].version for p in owners if p in self._partitions}
-        await self._committer.commit(
-            wanted.offsets, deadline, is_ours_by(owners), self._topics_of(wanted)
-        )
-        self.progress.stored(wanted.offsets, versions)
+        await self._committer.commit(offsets, deadline, is_ours_by(owners), topic_ids)
+        self.progress.stored(offsets, versions)
+        if former:
+            error = of_another_topic(former[0])
+            error.definite = not offsets
+            raise error
 
     def everything(self) -> OffsetsToCommit:
         """Return the offsets of everything that the application got so far.
@@ -208,15 +212,17 @@ class GroupCommits:
             if p in self._partitions and (topic_id := self._partitions[p].topic_id) is not None
         }
 
-    def _topics_of(self, wanted: OffsetsToCommit) -> dict[str, UUID]:
-        """Return the topics that offsets are of; raise if one is no longer the topic of its
-        name."""
+    def _topics_of(self, wanted: OffsetsToCommit) -> tuple[dict[str, UUID], list[TopicPartition]]:
+        """Return the topics that offsets are of, and the partitions with offsets of a topic that is
+        no longer that of its name."""
         topic_ids = self._topic_ids(wanted.offsets)
-        for partition, assignment in wanted.assignments.items():
-            read_id = assignment.topic_id
-            if read_id is not None and topic_ids.setdefault(partition.topic, read_id) != read_id:
-                raise of_another_topic(partition)
-        return topic_ids
+        former = [
+            partition
+            for partition, assignment in wanted.assignments.items()
+            if (read_id := assignment.topic_id) is not None
+            and topic_ids.setdefault(partition.topic, read_id) != read_id
+        ]
+        return topic_ids, former
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float
