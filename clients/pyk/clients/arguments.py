@@ -29,6 +29,16 @@ def checked_timeout(timeout: Any) -> float | None:
     return timeout
 
 
+def checked_seconds(seconds: Any, what: str, *, above_zero: bool = False) -> float:
+    """Return a number of seconds; raise ``TypeError`` or ``ValueError`` for anything else."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"{what} must be a number of seconds, not {seconds!r}")
+    if not math.isfinite(seconds) or seconds < 0 or (above_zero and not seconds):
+        least = "above 0" if above_zero else "from 0 on"
+        raise ValueError(f"{what} must be a number of seconds {least}, and finite, not {seconds!r}")
+    return seconds
+
+
 def checked_count(count: Any, what: str) -> int:
     """Return an int of 1 or more; raise ``TypeError`` or ``ValueError`` for anything else."""
     if isinstance(count, bool) or not isinstance(count, int):

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.arguments import checked_choice, checked_count, checked_timeout
+from pyk.clients.arguments import (
+    checked_choice,
+    checked_count,
+    checked_seconds,
+    checked_timeout,
+)
 
 
 @pytest.mark.parametrize("timeout", [None, 0, 0.5, 60])
@@ -28,6 +33,25 @@ def test_the_error_for_a_timedelta_says_what_to_write() -> None:
 def test_a_number_that_is_not_a_timeout_is_refused(timeout: float) -> None:
     with pytest.raises(ValueError, match="None or a finite number from 0 on, not "):
         checked_timeout(timeout)
+
+
+def test_seconds_are_numbers_from_0_on() -> None:
+    assert checked_seconds(0, "backoff") == 0
+    assert checked_seconds(0.5, "deadline", above_zero=True) == 0.5
+    with pytest.raises(ValueError, match="deadline must be a number of seconds above 0, and fin"):
+        checked_seconds(0, "deadline", above_zero=True)
+
+
+@pytest.mark.parametrize("seconds", ["1", True, None, timedelta(seconds=1)])
+def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
+    with pytest.raises(TypeError, match="backoff must be a number of seconds, not "):
+        checked_seconds(seconds, "backoff")
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_seconds_out_of_range_are_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="backoff must be a number of seconds from 0 on, and fin"):
+        checked_seconds(seconds, "backoff")
 
 
 def test_counts_are_ints_from_1_on() -> None:

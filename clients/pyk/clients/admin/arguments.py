@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from pyk.clients.arguments import checked_seconds
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 
 if TYPE_CHECKING:
@@ -215,11 +216,7 @@ def checked_milliseconds(given: Any, what: str) -> int | None:
 
 def checked_pause(given: Any) -> float:
     """Return the seconds between two questions."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise TypeError(f"every must be a number of seconds, not {given!r}")
-    if not 0 < given < float("inf"):
-        raise ValueError(f"every must be more than 0 seconds and finite, not {given!r}")
-    return float(given)
+    return float(checked_seconds(given, "every", above_zero=True))
 
 
 def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from pyk.clients.arguments import check_call
+from pyk.clients.arguments import check_call, checked_seconds
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import StateError
 
@@ -50,12 +50,8 @@ def check_dead_letter(dead_letter: object) -> None:
 
 def check_seconds(deadline: object) -> None:
     """Raise for what is not the number of seconds that a call of a handler may take."""
-    if deadline is None:
-        return
-    if isinstance(deadline, bool) or not isinstance(deadline, int | float):
-        raise TypeError(f"deadline must be a number of seconds, not {deadline!r}")
-    if not deadline > 0:
-        raise ValueError(f"deadline must be a number of seconds above 0, not {deadline!r}")
+    if deadline is not None:
+        checked_seconds(deadline, "deadline", above_zero=True)
 
 
 def check_nothing_returned(returned: object) -> None:

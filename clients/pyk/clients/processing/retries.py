@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import attrs
 
-from pyk.clients.arguments import checked_count
+from pyk.clients.arguments import checked_count, checked_seconds
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import DeserializationError
@@ -18,24 +17,21 @@ def _count(_: object, field: attrs.Attribute[int], value: object) -> None:
     checked_count(value, field.name)
 
 
-def _seconds(_: object, field: attrs.Attribute[float], value: float) -> None:
-    if not _is_delay(value):
-        raise ValueError(f"{field.name} must be a number of seconds from 0 on, not {value!r}")
+def _seconds(_: object, field: attrs.Attribute[float], value: object) -> None:
+    checked_seconds(value, field.name)
 
 
-def _delays(
-    _: object, field: attrs.Attribute[Mapping[str, float]], value: Mapping[str, float]
-) -> None:
-    if not isinstance(value, Mapping) or not all(map(_is_delay, value.values())):
-        raise ValueError(
-            f"{field.name} must map the name of each retry topic to a delay in seconds, such as "
-            f"{{'orders.retry.1m': 60}}, not {value!r}"
+def _delays(given: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the delays of retry topics; the mapping itself stays the caller's to change."""
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "topics must map the name of each retry topic to a delay in seconds, such as "
+            f"{{'orders.retry.1m': 60}}, not {given!r}"
         )
-    checked_topics(value)
-
-
-def _is_delay(value: object) -> bool:
-    return isinstance(value, int | float) and value >= 0
+    checked_topics(given)
+    for topic, delay in given.items():
+        checked_seconds(delay, f"the delay of {topic!r}")
+    return dict(given)
 
 
 @attrs.frozen
@@ -53,9 +49,7 @@ class RetryPolicy:
     attempts: int = attrs.field(default=3, validator=_count)
     backoff: float = attrs.field(default=0.5, validator=_seconds)
     max_backoff: float = attrs.field(default=30.0, validator=_seconds)
-    topics: Mapping[str, float] = attrs.field(
-        default=MappingProxyType({}), validator=_delays, kw_only=True
-    )
+    topics: Mapping[str, float] = attrs.field(factory=dict, converter=_delays, kw_only=True)
 
     def backoff_after(self, failures: int, chance: float) -> float:
         """Return the seconds until the next attempt; ``chance`` is a random number from 0 to 1."""

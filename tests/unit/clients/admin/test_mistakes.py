@@ -168,7 +168,12 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         "ConfigResourceType.TOPIC",
     ),
     ("timeout", lambda a: a.list_topics(timeout=-1), ValueError, "from 0 on, not -1"),
-    ("pause", lambda a: next(a.watch_groups(every=0)), ValueError, "every must be more than 0"),
+    (
+        "pause",
+        lambda a: next(a.watch_groups(every=0)),
+        ValueError,
+        "every must be a number of seconds above 0",
+    ),
     ("condition", lambda a: a.wait_until("orders"), TypeError, "Until.topic_exists"),
     ("no new topics", lambda a: a.create_topics(None), TypeError, r"sequence of NewTopic\(name"),
     (

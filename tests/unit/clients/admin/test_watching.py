@@ -169,7 +169,7 @@ async def test_wrong_arguments_of_waits_are_refused() -> None:
     async with administered() as (_, admin):
         with pytest.raises(TypeError, match=r"made by Until, as Until.topic_exists\(name\)"):
             await admin.wait_until("orders")
-        with pytest.raises(ValueError, match="every must be more than 0 seconds"):
+        with pytest.raises(ValueError, match="every must be a number of seconds above 0"):
             await admin.wait_until(Until.topic_exists("orders"), every=0)
         with pytest.raises(TypeError, match="a topic must be a str"):
             Until.topic_exists(["orders"])  # type: ignore[arg-type]

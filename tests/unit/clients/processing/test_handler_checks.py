@@ -104,6 +104,7 @@ def test_a_deadline_is_a_number_of_seconds(deadline: Any) -> None:
         (0, ValueError),
         (-1, ValueError),
         (float("nan"), ValueError),
+        (float("inf"), ValueError),
     ],
 )
 def test_another_deadline_is_refused(deadline: Any, error: type[Exception]) -> None:

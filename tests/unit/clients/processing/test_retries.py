@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -64,10 +66,16 @@ def test_backoff_grows_up_to_its_maximum_with_jitter():
         ({"attempts": 0}, ValueError),
         ({"attempts": "3"}, TypeError),
         ({"backoff": -1}, ValueError),
-        ({"topics": ["orders.1m"]}, ValueError),
-        ({"backoff": "1s"}, ValueError),
+        ({"backoff": float("nan")}, ValueError),
+        ({"backoff": "1s"}, TypeError),
+        ({"backoff": True}, TypeError),
+        ({"max_backoff": float("inf")}, ValueError),
+        ({"topics": ["orders.1m"]}, TypeError),
         ({"topics": {"orders.1m": -1}}, ValueError),
-        ({"topics": {"orders.1m": "1m"}}, ValueError),
+        ({"topics": {"orders.1m": float("inf")}}, ValueError),
+        ({"topics": {"orders.1m": "1m"}}, TypeError),
+        ({"topics": {"orders.1m": timedelta(minutes=1)}}, TypeError),
+        ({"topics": {"orders.1m": True}}, TypeError),
         ({"topics": {"orders 1m": 60}}, InvalidTopicError),
     ],
 )
@@ -76,6 +84,25 @@ def test_policies_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(error):
         RetryPolicy(**options)
+
+
+def test_the_error_for_a_delay_names_its_retry_topic() -> None:
+    with pytest.raises(TypeError, match=r"delay of 'orders\.1h' must be a number of seconds"):
+        RetryPolicy(topics={"orders.1m": 60, "orders.1h": "1h"})  # type: ignore[dict-item]
+
+
+def test_a_policy_does_not_change_with_the_mapping_that_it_was_made_of() -> None:
+    topics = {"orders.1m": 60.0}
+    policy = RetryPolicy(topics=topics)
+
+    topics["orders 1h"] = -1
+
+    assert policy == RetryPolicy(topics={"orders.1m": 60.0})
+
+
+@pytest.mark.parametrize("policy", [RetryPolicy(), POLICY])
+def test_a_policy_may_be_sent_to_another_process(policy: RetryPolicy) -> None:
+    assert pickle.loads(pickle.dumps(policy)) == policy
 
 
 def test_the_headers_of_a_moved_record_say_why_and_from_where():
