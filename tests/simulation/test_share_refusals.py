@@ -35,6 +35,7 @@ async def test_a_member_that_is_refused_says_so_in_each_poll_until_it_may_join(c
         for _ in range(3):
             with pytest.raises(kind):
                 await consumer.poll(5)
+            assert isinstance(consumer.health().group_error, kind)
 
         cluster.on(ShareGroupHeartbeatRequest, heartbeat)
 

@@ -11,6 +11,8 @@ import pytest
 from pyk.clients import TopicPartition
 from pyk.clients.errors import (
     KafkaStorageError,
+    NetworkError,
+    StateError,
     TopicAuthorizationFailedError,
 )
 from pyk.clients.share.share_health import SharePartitionState
@@ -22,6 +24,7 @@ from pyk.protocol.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
+from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.scripted_broker import SILENCE
 from support.share_cluster import ShareCluster
@@ -141,3 +144,86 @@ async def test_a_consumer_that_is_closed_again_is_left_alone():
         await consumer.close()
 
         assert len(cluster.received) == requests
+
+
+@virtual_time
+async def test_the_partition_of_a_leader_that_is_away_fails():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        await consumer.poll(1)
+        await cluster.kill(1)
+        await consumer.poll(5)
+
+        health = consumer.health()
+
+        assert states_of(consumer) == {P0: STATES.FAILING}
+        assert isinstance(health.partitions[P0].error, NetworkError)
+        assert health.problems[0].startswith("orders-0 fails and tries again: ")
+
+
+@virtual_time
+async def test_a_bug_in_pyk_ends_polls_and_shows_in_health():
+    async with share_cluster() as cluster:
+        consumer = share_consumer(cluster)
+        await consumer.poll(1)
+        consumer._core.client.supervisor.failed("fetch", LookupError("no such thing"))
+
+        with pytest.raises(StateError, match="no such thing"):
+            await consumer.poll(5)
+
+        assert "no such thing" in str(consumer.health().group_error)
+        await consumer.close()
+
+
+@virtual_time
+async def test_a_consumer_that_has_not_subscribed_is_in_no_group_and_leaves_none():
+    async with share_cluster() as cluster:
+        async with share_consumer(cluster, topics=None) as consumer:
+            await asyncio.sleep(1)
+            assert consumer.health().group_state is None
+
+        assert cluster.requests(ShareGroupHeartbeatRequest) == []
+
+
+@virtual_time
+async def test_closing_a_consumer_that_was_never_used_asks_nobody():
+    async with share_cluster() as cluster:
+        await share_consumer(cluster).close()
+
+        assert cluster.received == []
+
+
+@pytest.mark.parametrize("end", ["close", "abandon"])
+@virtual_time
+async def test_nothing_is_left_of_a_consumer_that_has_ended(end: str):
+    async with share_cluster() as cluster:
+        consumer = share_consumer(cluster)
+        cluster.produce(b"a", b"b")
+        await consumer.poll(5, max_records=1)
+        core = consumer._core
+
+        await getattr(consumer if end == "close" else core, end)()
+        await asyncio.sleep(0.1)
+
+        assert (cluster.held(), cluster.members) == ([], {})
+        assert not cluster.open_connections
+        assert core.client.supervisor.task_names == []
+
+
+@virtual_time
+async def test_a_handler_that_does_not_return_shows_in_health():
+    async with (
+        share_cluster() as cluster,
+        share_consumer(cluster, max_poll_interval_ms=10_000) as consumer,
+    ):
+        cluster.produce(b"a")
+
+        async def handle(record: Any) -> None:
+            await asyncio.sleep(1e9)
+
+        task = asyncio.create_task(consumer.process(handle))
+        await asyncio.sleep(30)
+
+        (problem,) = consumer.health().handlers
+        assert problem.startswith("the handler of the record of orders-0 at offset 0, attempt 1")
+        task.cancel()
+        await asyncio.wait({task})

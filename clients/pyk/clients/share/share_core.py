@@ -77,7 +77,7 @@ class ShareCore(ReadingCore):
 
     def _visit(self) -> None:
         """Send what the application has acknowledged, and fetch what it needs."""
-        if not self._is_closed and self.is_started:
+        if not self._is_closed:
             self.fetcher.visit()
 
     async def attend(self) -> None:
