@@ -59,7 +59,7 @@ class Survivors:
     now_ms: int
     delete_retention_ms: int
 
-    def of(self, batch: RecordBatch, *, ends_segment: bool = False) -> Buffer | None:
+    def of(self, batch: RecordBatch, *, ends_segment: bool) -> Buffer | None:
         """Return the batch as it is to be stored, None if nothing of it is.
 
         Raises a ``RecordBatchError`` if its records cannot be read.
@@ -99,7 +99,7 @@ class Survivors:
 
     def _is_last_of_producer(self, batch: RecordBatch) -> bool:
         last = self.last_batches.get(batch.producer_id)
-        if last is None or not batch.has_producer_id:
+        if last is None:
             return False
         if last.last_offset is not None:
             return batch.last_offset == last.last_offset
