@@ -152,10 +152,11 @@ def test_a_marker_in_a_partition_of_a_shard_ends_the_transaction_there() -> None
     follower = Follower()
     partition = HeldPartition(OFFSETS)
     follower.hold(partition)
+    (listener,) = partition.marker_listeners
     follower.hold(partition)
     follower.hold(HeldPartition(ORDERS))
+    assert partition.marker_listeners == [listener]
 
-    (listener,) = partition.marker_listeners
     listener(TransactionMarker(7, 0, 0, is_commit=True), 5)
 
     assert follower.calls[-1] == ("end transaction", (OFFSETS, 7, True))
@@ -217,9 +218,16 @@ def test_changes_are_followed_turn_by_turn_in_their_order() -> None:
     assert caught_up.is_done
 
 
+def test_a_follower_that_nothing_waits_for_has_caught_up() -> None:
+    follower = started()
+    follower.create("orders")
+
+    assert follower.follower.caught_up().is_done
+
+
 def test_a_turn_that_had_room_leaves_the_next_one_all_of_it() -> None:
     follower = started()
-    follower.create("bills", CHANGES_IN_A_TURN - 1)
+    follower.create("bills")
     follower.advance(1)
     follower.calls.clear()
 
