@@ -71,6 +71,37 @@ def test_every_task_is_active_once_and_has_standbys_in_other_processes(
 ) -> None:
     assigned = assign_sticky(members(processes), topology, replicas)
 
+    check_laws(assigned, processes, topology, replicas)
+
+
+@given(
+    before=process_of_member,
+    processes=process_of_member,
+    earlier=topologies,
+    topology=topologies,
+    replicas=st.integers(0, 2),
+)
+def test_that_is_so_when_members_and_tasks_have_changed(
+    before: dict[str, str],
+    processes: dict[str, str],
+    earlier: ConfiguredTopology,
+    topology: ConfiguredTopology,
+    replicas: int,
+) -> None:
+    current = assign_sticky(members(before), earlier, 2)
+
+    assigned = assign_sticky(members(processes, current), topology, replicas)
+
+    check_laws(assigned, processes, topology, replicas)
+
+
+def check_laws(
+    assigned: Mapping[str, Tasks],
+    processes: Mapping[str, str],
+    topology: ConfiguredTopology,
+    replicas: int,
+) -> None:
+    """Check that each task is active once, and has its standbys in other processes."""
     active = Counter(task for each in assigned.values() for task in each.active)
     assert active == Counter(topology.tasks())
     at_process = Counter(
@@ -122,6 +153,30 @@ def test_a_member_keeps_its_tasks_up_to_its_share() -> None:
 
     assert assigned["a"].active == tasks(0, 1)
     assert assigned["b"].active == tasks(2, 3)
+
+
+def test_a_share_that_one_member_has_exceeded_is_smaller_for_the_others() -> None:
+    before = {
+        "a": Tasks(active=tasks(1, 2)),
+        "b": Tasks(active=tasks(0) | tasks(0, of="r")),
+    }
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(s=3, r=1), 0)
+
+    assert assigned["b"].active == tasks(0) | tasks(0, of="r")
+    assert assigned["a"].active == tasks(1)
+    assert assigned["c"].active == tasks(2)
+
+
+def test_a_member_with_its_share_keeps_no_standby_beyond_it() -> None:
+    before = {
+        "a": Tasks(active=tasks(0)),
+        "b": Tasks(active=tasks(0, of="x"), standby=tasks(0)),
+    }
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(1, s=1), 1)
+
+    assert (assigned["b"].standby, assigned["c"].standby) == (tasks(), tasks(0))
 
 
 def test_a_member_with_the_standby_takes_over_a_task() -> None:
@@ -222,3 +277,74 @@ def test_the_less_loaded_of_two_standbys_takes_over() -> None:
     assigned = assign_sticky(members(own_processes("ab"), before), topology(s=4), 1)
 
     assert assigned["b"].active == tasks(2, 3)
+
+
+def test_a_standby_with_fewer_tasks_takes_over_before_the_first() -> None:
+    before = {"a": Tasks(active=tasks(1), standby=tasks(0)), "c": Tasks(standby=tasks(0))}
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(s=2), 0)
+
+    assert assigned["c"].active == tasks(0)
+
+
+def test_of_standbys_in_one_process_the_first_takes_over() -> None:
+    before = {"a": Tasks(active=tasks(1), standby=tasks(0)), "b": Tasks(standby=tasks(0))}
+
+    assigned = assign_sticky(members({"a": "p", "b": "p"}, before), topology(s=3), 0)
+
+    assert assigned["a"].active == tasks(0, 1)
+
+
+def test_a_standby_in_a_process_with_less_load_does_not_take_over_with_as_many_tasks() -> None:
+    before = {
+        "a": Tasks(standby=tasks(1)),
+        "b": Tasks(active=tasks(2)),
+        "c": Tasks(standby=tasks(1)),
+    }
+
+    assigned = assign_sticky(members({"a": "p", "b": "p", "c": "q"}, before), topology(s=3), 0)
+
+    assert assigned["a"].active == tasks(1)
+
+
+def test_no_standby_is_kept_if_the_first_member_with_one_has_taken_over() -> None:
+    """As in Kafka, although the other one has the stores."""
+    before = {"a": Tasks(standby=tasks(0)), "c": Tasks(standby=tasks(0))}
+
+    assigned = assign_sticky(members(own_processes("abc"), before), topology(s=1), 1)
+
+    assert assigned["a"].active == tasks(0)
+    assert assigned["b"].standby == tasks(0)
+
+
+def test_new_standbys_are_handed_out_from_the_last_task_on() -> None:
+    assigned = assign_sticky(members(own_processes("abc")), topology(s=1, t=1), 1)
+
+    assert assigned["b"].standby == tasks(0, of="s")
+    assert assigned["c"].standby == tasks(0, of="t")
+
+
+def test_standbys_are_kept_from_the_last_partition_on() -> None:
+    before = {
+        "b": Tasks(active=tasks(2)),
+        "c": Tasks(active=tasks(1), standby=tasks(0, 1, of="t")),
+        "d": Tasks(active=tasks(0) | tasks(0, of="t"), standby=tasks(1)),
+    }
+
+    assigned = assign_sticky(members(own_processes("abcd"), before), topology(s=2, t=1), 1)
+
+    assert [assigned[each].standby for each in "bcd"] == [tasks(0), tasks(0, of="t"), tasks(1)]
+
+
+def test_standbys_that_are_kept_leave_members_with_equally_many_tasks() -> None:
+    before = {
+        "a": Tasks(active=tasks(0, 2, 3)),
+        "b": Tasks(standby=tasks(1, 2)),
+        "c": Tasks(active=tasks(0, of="x")),
+        "d": Tasks(active=tasks(1)),
+    }
+
+    assigned = assign_sticky(members(own_processes("abcd"), before), topology(1, s=4), 1)
+
+    counts = [len(each.active) + len(each.standby) for each in assigned.values()]
+    assert counts == [3, 2, 2, 2]

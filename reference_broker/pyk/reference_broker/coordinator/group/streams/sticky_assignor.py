@@ -167,8 +167,7 @@ class _Assignment:
         queue = self._by_load()
         for task, missing in sorted(left, reverse=True):
             for _ in range(missing):
-                if not self._give_to_least_loaded(queue, task):
-                    break
+                self._give_to_least_loaded(queue, task)
 
     def _knows(self, task: TaskId) -> str | None:
         """Return a member that has had the task and may have a standby of it."""
@@ -182,18 +181,17 @@ class _Assignment:
                 return member_id
         return None
 
-    def _give_to_least_loaded(self, queue: list[tuple[Rank, _Process]], task: TaskId) -> bool:
+    def _give_to_least_loaded(self, queue: list[tuple[Rank, _Process]], task: TaskId) -> None:
+        """Give a standby to the process with the least load, of those without the task."""
         passed = []
         while queue and task in queue[0][-1].tasks:
             passed.append(heappop(queue))
-        is_given = bool(queue)
-        if is_given:
+        if queue:
             process = heappop(queue)[-1]
             self._give_standby(process.least_loaded_member(), task)
             passed.append((process.rank, process))
         for each in passed:
             heappush(queue, each)
-        return is_given
 
     def _give_standby(self, member_id: str, task: TaskId) -> None:
         self._standby[member_id].add(task)
