@@ -269,6 +269,86 @@ def test_a_log_that_has_moved_is_not_used_while_the_directory_that_it_moved_to_i
     run(scenario())
 
 
+def directory_in_the_metadata(cluster: AsyncCluster) -> str:
+    """Return where the controller knows the replica to be."""
+    (broker,) = cluster._brokers.values()
+    known = broker.image.topics["orders"].partitions[0].directory_of(0)
+    return next(e.path for e in broker._logs.homes.directories if e.directory_id == known)
+
+
+def test_a_log_does_not_move_before_the_controller_knows_where_to() -> None:
+    async def scenario() -> None:
+        async with AsyncCluster(log_dirs=2) as cluster, AsyncAdmin(cluster.bootstrap) as admin:
+            first, second = cluster.log_dirs()
+            await cluster.create_topic("orders")
+            await cluster.seed({"orders": [b"0"]})
+            (broker,) = cluster._brokers.values()
+            controller = broker._directory_reports._controller
+            broker._directory_reports._controller = None  # nothing is told any more
+
+            await admin.alter_replica_log_dirs({REPLICA: second})
+            await asyncio.sleep(5)
+            assert await path_of(admin) == first
+            broker._directory_reports._controller = controller
+            await until_at(admin, second)
+
+            assert directory_in_the_metadata(cluster) == second
+
+    run(scenario())
+
+
+def test_the_controller_is_told_that_a_move_was_given_up() -> None:
+    async def scenario() -> None:
+        async with AsyncCluster(log_dirs=2) as cluster, AsyncAdmin(cluster.bootstrap) as admin:
+            first, second = cluster.log_dirs()
+            await cluster.create_topic("orders")
+            await cluster.seed({"orders": [b"0"]})
+            full = cluster.disk.on("open", f"{second}/orders-0/*").fail(errno.ENOSPC)
+
+            await admin.alter_replica_log_dirs({REPLICA: second})
+            await asyncio.sleep(5)
+
+            assert directory_in_the_metadata(cluster) == first
+            full.heal()
+            await until_at(admin, second)
+            assert directory_in_the_metadata(cluster) == second
+
+    run(scenario())
+
+
+def test_a_log_that_may_have_moved_is_not_used_while_the_other_directory_is_offline() -> None:
+    async def scenario() -> None:
+        async with (
+            AsyncCluster(log_dirs=3) as cluster,
+            AsyncAdmin(cluster.bootstrap) as admin,
+            AsyncProducer(cluster.bootstrap) as producer,
+        ):
+            first, _, third = cluster.log_dirs()
+            await cluster.create_topic("orders")
+            await producer.send_and_wait("orders", b"before")
+            cluster.disk.on("open", f"{third}/orders-0/*").fail(errno.ENOSPC)
+            cluster.disk.on("write", f"{first}/orders-0/move.metadata*").fail(errno.ENOSPC)
+            await admin.alter_replica_log_dirs({REPLICA: third})
+            await asyncio.sleep(30)
+            await cluster.kill()
+            cluster.disk.heal()
+            cluster.disk.fail(third)
+            await cluster.start()
+            await asyncio.sleep(1)
+
+            found = (await admin.describe_topics(["orders"]))["orders"].partitions[0]
+            assert found.leader_id is None
+
+            cluster.disk.heal()
+            await cluster.stop()
+            await cluster.start()
+            await producer.send_and_wait("orders", b"after")
+            stored = [each.value for each in await cluster.records("orders")]
+            assert stored == [b"before", b"after"]
+
+    run(scenario())
+
+
 def test_the_offsets_of_groups_move() -> None:
     async def scenario() -> None:
         config = {"offsets.topic.num.partitions": "1"}

@@ -12,6 +12,7 @@ from pyk.protocol.topics import TopicPartition
 from .broker_configs import BrokerConfigs
 from .controller.image import MetadataImage, PartitionImage
 from .controller.log_dirs import NO_DIRECTORY, UNASSIGNED_DIRECTORY, is_online_directory
+from .controller.metadata_versions import DIRECTORY_ASSIGNMENT
 from .errors import ApiError
 from .partition import Partition
 from .storage import Log, LogManager
@@ -50,6 +51,7 @@ class Replicas:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
+        logs.announce_move = self._announce
         logs.when_moved = self._moved
 
     @property
@@ -178,18 +180,28 @@ class Replicas:
             held.become_leader(image.leader_epoch, image.replicas, image.isr)
         else:
             held.resign(image.leader, image.leader_epoch)
-        self._locate(name, topic.topic_id, image)
+        if held.failure is None:
+            self._locate(name, topic.topic_id, image)
         return True
 
-    def _locate(self, name: TopicPartition, topic_id: UUID, image: PartitionImage) -> None:
-        """Tell where a log is, if the image says otherwise.
+    def _locate(self, name: TopicPartition, topic_id: UUID, image: PartitionImage) -> bool:
+        """Tell where a log is, or is about to be; return True if the image says so.
 
         It may leave open where, as long as there is only one directory.
         """
-        known, home = image.directory_of(self._node_id), self._logs.homes.of(name)
+        known, place = image.directory_of(self._node_id), self._logs.place_of(name)
         is_certain = len(self._logs.log_dirs) == 1 and known in OPEN_DIRECTORIES
-        if home is not None and home.directory_id != known and not is_certain:
-            self._on_located(topic_id, name.partition, home.directory_id)
+        if place is None or place.directory_id == known or is_certain:
+            return True
+        self._on_located(topic_id, name.partition, place.directory_id)
+        return self._image.metadata_version < DIRECTORY_ASSIGNMENT  # then it never will
+
+    def _announce(self, name: TopicPartition) -> bool:
+        """Do what ``_locate`` does with a partition that is held here; there is one image of it."""
+        partition, image = self.find(name), self._image.partition(name)
+        if partition is None or image is None:
+            return False
+        return self._locate(name, partition.topic_id, image)
 
     def move(self, name: TopicPartition, path: str) -> None:
         """Begin to move the log of a partition to another directory; raise :class:`ApiError`.
@@ -232,12 +244,9 @@ class Replicas:
 
     def _moved(self, moved: Log) -> None:
         """Use a log that has taken the place of another."""
-        name = moved.topic_partition
-        partition, image = self.find(name), self._image.partition(name)
+        partition = self.find(moved.topic_partition)
         if partition is not None:
             partition.move_to(moved)
-            if image is not None:
-                self._locate(name, partition.topic_id, image)
 
     def _resume_move(self, partition: Partition) -> None:
         """Go on with the move that an earlier broker began."""

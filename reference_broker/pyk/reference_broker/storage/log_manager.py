@@ -68,6 +68,7 @@ class LogManager:
         )
         self.arm_moves: Callable[[float], object] = lambda at: None
         self.when_moved: Callable[[Log], object] = lambda moved: None
+        self.announce_move: Callable[[TopicPartition], bool] = lambda partition: True
         self._environment = environment
         self._moves: LogMoves | None = None
         self._schedule = MaintenanceSchedule(config, environment.clock.now())
@@ -143,8 +144,8 @@ class LogManager:
     def moves(self) -> LogMoves:
         """The moves between directories, made when they are first used: a broker must start fast.
 
-        ``arm_moves`` and ``when_moved`` have to be set by then: they are told when to call ``run``
-        the next time, and of each log that has taken the place of another.
+        ``arm_moves``, ``announce_move`` and ``when_moved`` have to be set by then, see
+        ``LogMoves``.
         """
         from pyk.reference_broker.storage.log_moves import LogMoves
 
@@ -154,6 +155,7 @@ class LogManager:
                 self._environment,
                 lambda: self.config,
                 arm=self.arm_moves,
+                announce=self.announce_move,
                 when_moved=self.when_moved,
             )
         return self._moves
@@ -177,6 +179,11 @@ class LogManager:
         """Return an opened log."""
         home = self.homes.of(partition)
         return None if home is None else home.get(partition)
+
+    def place_of(self, partition: TopicPartition) -> LogDirectory | None:
+        """Return the directory that a log is in, or is about to be in."""
+        move = None if self._moves is None else self._moves.get(partition)
+        return move.target if move and move.is_announced else self.homes.of(partition)
 
     def open_metadata_log(
         self, partition: TopicPartition, config: LogConfig, topic_id: UUID

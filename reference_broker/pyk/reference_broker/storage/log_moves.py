@@ -2,7 +2,9 @@
 
 A copy is made beside, chunk by chunk: the disk reads, the broker's loop appends. When the copy has
 nearly all that the log has, it is flushed, gets the last records, and takes the log's place in one
-turn of the loop, so nothing is appended in between. See ``log_generation`` for crashes.
+turn of the loop, so nothing is appended in between. See ``log_generation`` for crashes. As in
+Kafka, the controller is told before: while the copy's directory is offline, nobody knows whether
+the log still counts, and its broker does not use it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ CHUNK_BYTES = 1 << 20
 MOVES_AT_ONCE = 4
 """Each holds a chunk in memory and some files open, so there must not be one for each log."""
 RETRY_SECONDS = 10.0
-NAME_RETRY_SECONDS = 0.1
+WAIT_SECONDS = 0.1
 
 
 @slotted.define(eq=False)
@@ -55,6 +57,8 @@ class Move:
     """Whether the copy had all that the log had when it was last read."""
     is_marked: bool = False
     is_renamed: bool = False
+    is_announced: bool = False
+    """Whether the controller is told that the log is in the target."""
     is_busy: bool = False
     not_before: float = 0.0
     has_failed: bool = False
@@ -73,8 +77,9 @@ class Move:
 class LogMoves:
     """All moves of a broker. Belongs to its loop.
 
-    ``arm`` is told when to call ``run`` the next time. ``when_moved`` is told of each log that has
-    taken the place of another.
+    ``arm`` is told when to call ``run`` the next time. ``announce`` tells the controller where a
+    log is about to be, or is after all, and returns whether it knows. ``when_moved`` is told of
+    each log that has taken the place of another.
     """
 
     def __init__(
@@ -84,9 +89,11 @@ class LogMoves:
         config: Callable[[], BrokerConfig],
         *,
         arm: Callable[[float], object],
+        announce: Callable[[TopicPartition], bool],
         when_moved: Callable[[Log], object],
     ) -> None:
         self._arm = arm
+        self._announce = announce
         self._when_moved = when_moved
         self._homes = homes
         self._environment = environment
@@ -113,6 +120,7 @@ class LogMoves:
         if move is not None:
             move.source.is_moving = False
             self._discard_copy(move)
+            self._withdraw(move)
             self._arm(self._environment.clock.now())  # another one may begin
 
     def end_all_of(self, directory: LogDirectory) -> None:
@@ -276,12 +284,13 @@ class LogMoves:
             move.is_close = False
             return
         source.flusher.check()
-        if not target.is_name_free(move.partition):
-            move.not_before = self._environment.clock.now() + NAME_RETRY_SECONDS
+        move.is_announced = True
+        if not (target.is_name_free(move.partition) and self._announce(move.partition)):
+            move.not_before = self._environment.clock.now() + WAIT_SECONDS
             return
         copy.flusher.flush_now()
         if not target.write_offsets_of_copy(copy, source.log_start_offset):
-            move.not_before = self._environment.clock.now() + NAME_RETRY_SECONDS
+            move.not_before = self._environment.clock.now() + WAIT_SECONDS
             return
         copy.close()
         move.is_renamed = True
@@ -324,23 +333,36 @@ class LogMoves:
                 exc_info=helpful_traceback(error),
             )
         move.has_failed = True
-        if move.is_renamed:
-            self._take_back(move)
+        if move.is_renamed and not self._take_back(move):
+            self._moves.pop(move.partition, None)
+            return
         self._discard_copy(move)
+        self._withdraw(move)
         move.copy, move.is_close, move.is_marked, move.is_renamed = None, False, False, False
         move.not_before = self._environment.clock.now() + RETRY_SECONDS
 
-    def _take_back(self, move: Move) -> None:
-        """Use the log on although its copy has its name already: a start must know which counts."""
+    def _take_back(self, move: Move) -> bool:
+        """Use the log on although its copy has its name already: a start must know which counts.
+
+        Returns False if that cannot be written down. Then the log is out of use, and its copy is
+        where the controller looks for it.
+        """
         source = move.source
         try:
             write_generation(source.filesystem, source.directory, move.generation + 1)
         except OSError as error:
             source.flusher.fail(error, "keep")
             source.flusher.when_moved()
-            return
+            return False
         with suppress(OSError):
             move.target.delete(move.partition)
+        return True
+
+    def _withdraw(self, move: Move) -> None:
+        """Tell the controller that the log stays where it is, if it was told otherwise."""
+        if move.is_announced:
+            move.is_announced = False
+            self._announce(move.partition)
 
     def _discard_copy(self, move: Move) -> None:
         with suppress(OSError):
