@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncProducer, ProducerRecord
-from pyk.clients.errors import RecordTooLargeError
+from pyk.clients.errors import KafkaTimeoutError, RecordTooLargeError
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import network_of
 from support.environments import client_options
@@ -166,3 +166,22 @@ async def test_a_result_that_brokers_refuse_without_transactions_ends_the_call()
         with pytest.raises(RecordTooLargeError):
             await biller.task
         assert await values_of(cluster, "small") == [b"1"]
+
+
+@virtual_time
+async def test_a_topic_of_results_that_does_not_exist_ends_the_call_and_moves_no_record():
+    dead: list[bytes] = []
+
+    async def bill(order: Any) -> ProducerRecord:
+        return ProducerRecord("missing" if order.value == b"1" else "bills", order.value)
+
+    async with cluster_with_orders(3, auto_create_topics_enable=False) as cluster:
+        biller = biller_with(
+            cluster, bill, dead_letter=lambda record, error: dead.append(record.value)
+        )
+
+        with pytest.raises(KafkaTimeoutError, match="missing"):
+            await biller.task
+
+        assert dead == []
+        assert b"1" not in await values_of(cluster, "bills")

@@ -22,8 +22,8 @@ COUNT = 60
 
 
 @asynccontextmanager
-async def cluster_with_orders(count: int = COUNT) -> AsyncIterator[Any]:
-    async with reference_cluster() as cluster:
+async def cluster_with_orders(count: int = COUNT, **options: Any) -> AsyncIterator[Any]:
+    async with reference_cluster(**options) as cluster:
         await cluster.create_topic("orders", partitions=3)
         for topic in ("bills", "orders.dead"):
             await cluster.create_topic(topic, partitions=1)
