@@ -16,7 +16,7 @@ from typing import Literal
 from pyk.command_line.text import printable
 from pyk.runtime import slotted
 
-DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?")
+DURATION = r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 FORMS = "earliest, latest, an offset, -N for the last N, a time such as 2026-03-01T12:00, or 15m"
@@ -85,7 +85,7 @@ def parse_moment(text: str, now_ms: int) -> Moment:
         return Moment(offset=int(word))
     if re.fullmatch(r"@\d+", word):
         return Moment(time_ms=int(word[1:]))
-    if (duration := DURATION.fullmatch(word)) is not None:
+    if (duration := re.fullmatch(DURATION, word)) is not None:
         return Moment(time_ms=now_ms - round(float(duration[1]) * UNITS_MS[duration[2]]))
     try:
         at = datetime.fromisoformat(text.strip())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 # java.time.Duration, which Kafka parses with (KIP-1106), has no years and months.
-DURATION = re.compile(
+DURATION = (
     r"P(?:(?P<days>\d+)D)?"
-    r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{0,9})?)S)?)?",
-    re.ASCII | re.IGNORECASE,
+    r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{0,9})?)S)?)?"
 )
 MILLISECONDS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000}
 
@@ -19,7 +18,7 @@ def duration_ms(text: str) -> int:
     Raises ``ValueError`` for another text, for a negative duration, and for years and months, whose
     lengths differ.
     """
-    found = DURATION.fullmatch(text)
+    found = re.fullmatch(DURATION, text, re.ASCII | re.IGNORECASE)
     parts = {} if found is None else {k: v for k, v in found.groupdict().items() if v is not None}
     if not parts:
         raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -144,7 +143,9 @@ def message_class(name: str) -> type[Message]:
 
     Raises UnknownMessageError for an unknown name.
     """
-    module = _MODULE_OF.get(name) or snake_case(re.sub("(Request|Response)$", "", name))
+    module = _MODULE_OF.get(name) or snake_case(
+        name.removesuffix("Request").removesuffix("Response")
+    )
     path = f"{__package__}.messages.{module}"
     if not module.isidentifier() or find_spec(path) is None:
         raise UnknownMessageError(f"no message {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from pyk.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
@@ -74,7 +75,9 @@ def kafka_notices(
 ) -> tuple[str, ...]:
     """Return a sentence about each option without effect, and each secret that Spark shows."""
     unused = _without_effect(config, sorted(kafka))
-    shown = [name for name in NOT_REDACTED if name in kafka and not REFERENCE.search(kafka[name])]
+    shown = [
+        name for name in NOT_REDACTED if name in kafka and not re.search(REFERENCE, kafka[name])
+    ]
     return (
         *(f"kafka.{name} has no effect: {reason}" for name, reason in unused.items()),
         *(f"kafka.{name}: {SHOWN}" for name in shown),

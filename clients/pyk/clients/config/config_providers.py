@@ -19,7 +19,7 @@ KINDS = {
     "file": "FileConfigProvider",
     "directory": "DirectoryConfigProvider",
 }
-REFERENCE = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")
+REFERENCE = r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}"
 
 
 @slotted.frozen
@@ -47,7 +47,7 @@ def resolved(properties: Mapping[str, object], sources: Sources) -> Mapping[str,
     def replace(name: str, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return REFERENCE.sub(lambda found: _value_of(found, name, kinds, sources), value)
+        return re.sub(REFERENCE, lambda found: _value_of(found, name, kinds, sources), value)
 
     return {
         name: replace(name, value)
@@ -64,8 +64,8 @@ def unreplaced(properties: Mapping[str, object]) -> list[tuple[str, str]]:
     return [
         (name, found[1])
         for name, value in properties.items()
-        if isinstance(value, str)
-        for found in REFERENCE.finditer(value)
+        if isinstance(value, str) and "${" in value
+        for found in re.finditer(REFERENCE, value)
         if found[1] in KINDS and found[1] not in named
     ]
 

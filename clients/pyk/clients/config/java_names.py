@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 # A package in small letters, then a class: `com.example.AvroDeserializer`, not `json.loads`.
-JAVA_CLASS = re.compile(r"[a-z_$][\w$]*(\.[\w$]+)*\.[A-Z][\w$]*")
+JAVA_CLASS = r"[a-z_$][\w$]*(\.[\w$]+)*\.[A-Z][\w$]*"
 
 KAFKA = "org.apache.kafka.common.serialization"
 BYTES = frozenset(
@@ -29,7 +29,7 @@ TWINS = {
 
 def is_java_class(given: object) -> bool:
     """Return whether an option's value is the full name of a Java class."""
-    return isinstance(given, str) and JAVA_CLASS.fullmatch(given.strip()) is not None
+    return isinstance(given, str) and re.fullmatch(JAVA_CLASS, given.strip()) is not None
 
 
 def has_twin(name: str) -> bool:
