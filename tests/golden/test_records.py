@@ -14,7 +14,6 @@ from pyk.protocol.records import (
     RecordBatchBuilder,
     RecordIterator,
     UnsupportedMagicError,
-    murmur2,
     parse_batch,
     partition_for_key,
     read_batches,
@@ -22,6 +21,7 @@ from pyk.protocol.records import (
     set_max_timestamp,
 )
 from pyk.protocol.records.compression import Compression
+from pyk.protocol.records.murmur2 import murmur2
 from pyk.protocol.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
 
 VECTORS = record_vectors()

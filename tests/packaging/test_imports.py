@@ -60,10 +60,10 @@ def test_the_help_of_commands_loads_no_clients(words: list[str]) -> None:
 CONNECTED = {"api_versions", "headers", "metadata"}
 """Messages of every client that connects."""
 LIGHT = [
-    ("topic list", "admin", set(), 158),
-    ("group list", "admin", {"list_groups"}, 160),
-    ("produce orders /dev/null", "producer", {"init_producer_id", "produce"}, 204),
-    ("consume orders --until end", "consumer", {"fetch", "list_offsets"}, 231),
+    ("topic list", "admin", set(), 162),
+    ("group list", "admin", {"list_groups"}, 164),
+    ("produce orders /dev/null", "producer", {"init_producer_id", "produce"}, 208),
+    ("consume orders --until end", "consumer", {"fetch", "list_offsets"}, 232),
 ]
 """Commands that should start at once: their client, the messages that they need besides, and how
 many modules of pyk they may load. Each costs about a quarter of a millisecond of CPU."""

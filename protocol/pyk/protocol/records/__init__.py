@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pyk.protocol.records.murmur2 import murmur2  # at once: its module has the same name
-
 if TYPE_CHECKING:
     from pyk.protocol.records.batch import (
         RecordBatch,
@@ -66,7 +64,6 @@ __all__ = [
     "TimestampType",
     "UnsupportedCompressionError",
     "UnsupportedMagicError",
-    "murmur2",
     "parse_any_batch",
     "parse_batch",
     "partition_for_key",

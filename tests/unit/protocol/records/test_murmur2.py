@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.protocol.records import murmur2, partition_for_key
+from pyk.protocol.records.murmur2 import murmur2, partition_for_key
 
 
 @pytest.mark.parametrize(
