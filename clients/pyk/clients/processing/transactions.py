@@ -169,7 +169,9 @@ class ResultTransactions:
 
     def _has(self, partitions: Collection[TopicPartition] | None) -> bool:
         return any(
-            (partitions is None or job.partition.topic_partition in partitions) and self._holds(job)
+            (partitions is None or job.partition.topic_partition in partitions)
+            and self._holds(job)
+            and not self._has_no_topic(job)
             for job in (*self._batch, *self._waiting, *list(self._done))
         )
 
@@ -180,9 +182,19 @@ class ResultTransactions:
             return False
         return self._seams.pauses.assigned(assignment) is not None
 
+    def _has_no_topic(self, job: Job) -> bool:
+        """Return whether the topic of a job was deleted, as far as metadata tell: one of its name
+        that is created later must not get its offset."""
+        assigned = self._seams.pauses.assigned(job.partition.assignment)
+        name, number = job.partition.topic_partition
+        topic = self._core.client.metadata.topic(name)
+        if topic is None or topic.is_missing or number >= topic.partition_count:
+            return True
+        return assigned is not None and assigned.is_disputed
+
     def _has_position(self, job: Job) -> bool:
         assigned = self._seams.pauses.assigned(job.partition.assignment)
-        if assigned is None or assigned.is_disputed:
+        if assigned is None or self._has_no_topic(job):
             return False
         return assigned.buffer.position >= 0
 
@@ -267,7 +279,7 @@ class ResultTransactions:
         try:
             sent = await self._producer.send(batch)
             consumed = self._consumed(batch)
-            await self._producer.send_offsets(consumed.offsets, consumed.group_metadata)
+            await self._send_offsets(batch, consumed)
             self._doubtful = consumed
             await self._commit()
         except (KafkaError, UnwritableError):
@@ -280,6 +292,22 @@ class ResultTransactions:
             raise
         self._doubtful = None
         return consumed
+
+    async def _send_offsets(self, batch: Sequence[Job], consumed: ConsumedOffsets) -> None:
+        """Make offsets part of the transaction; raise as soon as one must not be committed.
+
+        A coordinator is asked again while a topic does not exist, and would store the offsets in
+        another topic of that name.
+        """
+        offsets, group = consumed.offsets, consumed.group_metadata
+        sending = asyncio.ensure_future(self._producer.send_offsets(offsets, group))
+        try:
+            while not sending.done():
+                await asyncio.wait({sending}, timeout=LOOK_INTERVAL)
+                self._check(batch)
+            await sending
+        finally:
+            sending.cancel()
 
     async def _commit(self) -> None:
         while True:
@@ -321,9 +349,7 @@ class ResultTransactions:
         """
         group = self._core.group
         assert group is not None
-        for job in batch:
-            if not (self._holds(job) and self._has_position(job) and group.may_commit):
-                raise not_a_member(job.partition.topic_partition)
+        self._check(batch)
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
         written = _members(batch)
@@ -334,6 +360,14 @@ class ResultTransactions:
             offsets[name] = self._restart(partition, assigned, written)
             versions[name] = assigned.version
         return ConsumedOffsets(group.metadata, offsets, versions)
+
+    def _check(self, batch: Sequence[Job]) -> None:
+        """Raise :class:`CommitFailedError` if the offset of a job must not be committed now."""
+        group = self._core.group
+        for job in batch:
+            may_commit = group is not None and group.may_commit
+            if not (self._holds(job) and self._has_position(job) and may_commit):
+                raise not_a_member(job.partition.topic_partition)
 
     def _restart(
         self, partition: PartitionJobs, assigned: AssignedPartition, written: Collection[Job]
