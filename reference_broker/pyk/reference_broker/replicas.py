@@ -224,8 +224,9 @@ class Replicas:
             raise
         if homes.of(name) is target or moves.get(name) is not None:
             return
-        if partition.failure is not None:
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The log of this partition is offline.")
+        if self._logs.failures or partition.failure is not None:
+            # As in Kafka: the directory that is offline may have a copy, too.
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "A log directory is offline.")
         moves.begin(partition.log, partition.topic_id, target)
 
     def _move_target(self, name: TopicPartition, path: str) -> LogDirectory:
