@@ -297,6 +297,22 @@ async def test_a_topic_that_is_created_again_during_the_read_raises():
 
 
 @virtual_time
+async def test_a_topic_that_is_deleted_during_the_read_raises():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        await write_singly(cluster, 100)
+        tables = reading(cluster, max_partition_fetch_bytes=100)
+        await anext(tables)
+        async with AsyncAdmin(cluster.bootstrap, **client_options(network_of(cluster))) as admin:
+            await admin.delete_topics(["orders"])
+
+        async with asyncio.timeout(60):
+            with pytest.raises(UnknownTopicOrPartitionError, match="'orders' was deleted before"):
+                async for _ in tables:
+                    pass
+
+
+@virtual_time
 async def test_a_topic_or_partition_that_does_not_exist_raises_soon():
     async with cluster_with_orders(1) as cluster:
         began = current_clock().now()

@@ -86,6 +86,7 @@ def test_options_of_groups_and_deserializers_are_refused(cluster, topic):
         ({"start": 5}, TypeError),
         ({"end": datetime(2026, 1, 1)}, ValueError),
         ({"isolation": "read_committed"}, ConfigurationError),
+        ({"topics": ["orders"]}, ConfigurationError),
     ],
 )
 def test_wrong_arguments_raise_before_anything_is_connected(topic, wrong, error):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyk.clients.consumer.faces.health import PartitionHealth
+from pyk.clients.consumer.faces.health import ConsumerHealth, PartitionHealth
 from pyk.clients.consumer.records.arrow import schema_of
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import (
@@ -29,8 +29,9 @@ from pyk.clients.topic_partition import OffsetAndTimestamp, TopicPartition
 # Seconds that one poll waits for records. A control batch at the end of a range moves the position
 # without a record that would end the wait, so the position is checked this often.
 POLL_TIMEOUT = 0.05
-# How many polls in a row, ten seconds, find a log that ends before the range does, until the read
-# gives up: a new leader may not know for a moment that all of its log is replicated.
+# How many polls in a row, ten seconds, find a log that ends before the range does, or no topic,
+# until the read gives up: a new leader may not know for a moment that all of its log is
+# replicated, and a broker that lags behind may not know the topic.
 PATIENCE_POLLS = 200
 
 Step = Callable[[Any], Any]
@@ -56,6 +57,7 @@ class BoundedRead:
         """Whether all records of the range were returned."""
         self._polls_at_end: Counter[tuple[TopicPartition, int]] = Counter()
         """How often polls have found a partition at this end of its log, and not of its range."""
+        self._polls_without_topic = 0
 
     def begin(self) -> Generator[Step, Any, None]:
         """Resolve the limits and assign the partitions that have something to read."""
@@ -161,12 +163,24 @@ class BoundedRead:
             yield from self._skip_deleted(error)
             return {}
         if not records:
-            health = (yield lambda consumer: consumer.health()).partitions
-            self._check_ends(health)
-            return {one: at.position for one, at in health.items() if at.position is not None}
+            health: ConsumerHealth = yield lambda consumer: consumer.health()
+            self._check_topic(health)
+            self._check_ends(health.partitions)
+            positions = {one: at.position for one, at in health.partitions.items()}
+            return {one: position for one, position in positions.items() if position is not None}
         for partition in records.partitions():
             self._add(partition, records.of(partition).to_arrow(self._fetched_columns))
         return {one: offset for one, (offset, _) in records.next_offsets().items()}
+
+    def _check_topic(self, health: ConsumerHealth) -> None:
+        """Raise if the topic was deleted: nothing would ever come of it again."""
+        is_missing = isinstance(health.topics.get(self._topic), UnknownTopicOrPartitionError)
+        self._polls_without_topic = self._polls_without_topic + 1 if is_missing else 0
+        if self._polls_without_topic > PATIENCE_POLLS:
+            raise UnknownTopicOrPartitionError(
+                f"topic {self._topic!r} was deleted before all of its records were read",
+                topic=self._topic,
+            )
 
     def _check_ends(self, health: Mapping[TopicPartition, PartitionHealth]) -> None:
         """Raise if a log stays shorter than it was when the read began: it was truncated."""

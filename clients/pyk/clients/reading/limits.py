@@ -138,11 +138,12 @@ def _when(limit: Any, what: str, now_ms: int) -> Limit:
     if isinstance(limit, datetime):
         if limit.tzinfo is None:
             raise ValueError(f"{what} must be a datetime with a time zone, not {limit!r}")
-        return AtTime(milliseconds(int(limit.timestamp() * 1000), what))
+        return AtTime(milliseconds(int(limit.timestamp() * 1000), f"{what}={limit!r}"))
     if isinstance(limit, timedelta):
         if limit < timedelta(0):
             raise ValueError(f"{what} must be a timedelta before now, from 0 on, not {limit!r}")
-        return AtTime(milliseconds(now_ms - limit // timedelta(milliseconds=1), what))
+        at_ms = now_ms - limit // timedelta(milliseconds=1)
+        return AtTime(milliseconds(at_ms, f"{what}={limit!r}"))
     if isinstance(limit, str) and limit in NAMED:
         return NAMED[limit]
     raise (ValueError if isinstance(limit, str) else TypeError)(

@@ -229,11 +229,11 @@ async def _awaited_tables(
 
 def _consumer(kind: Any, bootstrap_servers: str | Sequence[str], options: ConsumerOptions) -> Any:
     """Return a consumer without a group, whose position nothing but the read moves."""
-    refused = sorted(FIXED.keys() & options.keys())
+    refused = sorted({*FIXED, "topics"} & options.keys())
     if refused:
         raise ConfigurationError(
-            f"a bounded read does not take {', '.join(refused)}: it has no group, commits and "
-            "creates nothing, and returns keys and values as bytes"
+            f"a bounded read does not take {', '.join(refused)}: it is of one topic, has no group, "
+            "commits and creates nothing, and returns keys and values as bytes"
         )
     return kind(bootstrap_servers, **options, **FIXED)
 

@@ -46,7 +46,7 @@ def test_a_limit_is_parsed(start, expected):
         ({"start": None}, TypeError, "not None"),
         ({"start": datetime(2026, 1, 1)}, ValueError, "time zone"),
         ({"start": timedelta(-1)}, ValueError, "before now"),
-        ({"start": timedelta(days=1)}, ValueError, "before 1970"),
+        ({"start": timedelta(days=1)}, ValueError, r"timedelta\(days=1\) is -\d+, before 1970"),
         ({"start": {}}, ValueError, "no partition"),
         ({"start": {"0": 1}}, TypeError, "by int"),
         ({"start": {True: 1}}, TypeError, "by int"),
