@@ -18,6 +18,7 @@ CONFIG = click.option(
     metavar="NAME=VALUE",
     help="A setting by Kafka's name; may be repeated.",
 )
+PARTITIONS = click.IntRange(1, (1 << 31) - 1)
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only check whether it would work.")
 
@@ -39,8 +40,8 @@ def list_topics(patterns: tuple[str, ...], *, internal: bool) -> None:
 
 @topic.command("create")
 @click.argument("names", nargs=-1, required=True)
-@click.option("-p", "--partitions", type=click.IntRange(1), help="By default as the broker says.")
-@click.option("-r", "--replication-factor", type=click.IntRange(1), help="The same.")
+@click.option("-p", "--partitions", type=PARTITIONS, help="By default as the broker says.")
+@click.option("-r", "--replication-factor", type=click.IntRange(1, (1 << 15) - 1), help="The same.")
 @CONFIG
 @click.option("--if-not-exists", is_flag=True, help="Leave topics alone that exist already.")
 @DRY_RUN
@@ -59,7 +60,7 @@ def create_topics(
 
     new = [
         NewTopic(name, partitions, replication_factor=replication_factor, configs=dict(configs))
-        for name in names
+        for name in dict.fromkeys(names)
     ]
     topics.create(new, if_not_exists=if_not_exists, dry_run=dry_run)
 
@@ -75,7 +76,7 @@ def describe_topics(names: tuple[str, ...]) -> None:
 
 @topic.command("alter")
 @click.argument("name", shell_complete=complete_topics)
-@click.option("-p", "--partitions", type=click.IntRange(1), help="Add partitions up to this many.")
+@click.option("-p", "--partitions", type=PARTITIONS, help="Add partitions up to this many.")
 @CONFIG
 @click.option("--unset", multiple=True, metavar="NAME", help="Return a setting to its default.")
 @DRY_RUN

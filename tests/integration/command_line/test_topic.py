@@ -35,6 +35,19 @@ def test_topics_are_created_listed_and_deleted_by_a_script(cluster: Cluster) -> 
     assert topic(cluster, "list").out == "orders\t3\n"
 
 
+def test_a_topic_that_is_named_twice_is_created_once(cluster: Cluster) -> None:
+    assert topic(cluster, "create", "orders", "orders") == Ran(0, "")
+    assert topic(cluster, "list").out == "orders\t1\n"
+
+
+@pytest.mark.parametrize("option", ["--partitions", "--replication-factor"])
+def test_numbers_that_no_request_can_carry_are_wrong_usage(cluster: Cluster, option: str) -> None:
+    refused = topic(cluster, "create", "orders", option, 1 << 31)
+
+    assert refused.code == 2
+    assert "2147483648 is not in the range 1<=x<=" in refused.err
+
+
 def test_topics_are_created_listed_and_deleted_on_a_terminal(cluster: Cluster) -> None:
     created = shown(cluster, "create", "orders")
     listed = shown(cluster, "list")

@@ -300,9 +300,9 @@ def test_the_number_of_a_partition_is_an_int(consumer: Consumer[Any, Any], numbe
 def test_an_offset_is_an_int(consumer: Consumer[Any, Any], offset: Any) -> None:
     consumer.assign([("orders", 0)])
 
-    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not "):
+    with pytest.raises(TypeError, match="offset of orders-0 must be an int or OffsetAndMetadata, "):
         consumer.seek(("orders", 0), offset)
-    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not "):
+    with pytest.raises(TypeError, match="offset of orders-0 must be an int or OffsetAndMetadata, "):
         consumer.commit({TopicPartition("orders", 0): offset})
 
 

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from pyk.clients.arguments import checked_seconds
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+from pyk.clients.topic_partition import (
+    OffsetAndMetadata,
+    TopicPartition,
+    checked_offset,
+    checked_partition,
+)
 
 if TYPE_CHECKING:
     from pyk.clients.admin.configs import AlterConfig, ConfigResource
@@ -137,18 +142,7 @@ def checked_offsets(
     given: Mapping[TopicPartition, OffsetAndMetadata | int],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return the offsets to commit, by partition."""
-
-    def checked(offset: Any) -> OffsetAndMetadata:
-        wanted = (
-            offset
-            if isinstance(offset, OffsetAndMetadata)
-            else OffsetAndMetadata(checked_number(offset, "an offset"))
-        )
-        if wanted.offset < 0:
-            raise ValueError(f"an offset to commit must be 0 or more, not {wanted.offset}")
-        return wanted
-
-    return _by_partition(given, "offset", checked)
+    return _by_partition(given, "offset", lambda one: checked_offset(one, "an offset to commit"))
 
 
 def checked_enum(given: Any, kind: type[E], what: str) -> E:

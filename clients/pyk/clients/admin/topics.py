@@ -32,6 +32,8 @@ from pyk.protocol.messages.delete_topics import (
 from pyk.runtime import slotted
 
 FIRST_VERSION_OF_TOPIC_STATES = 6
+INT16_MAX = (1 << 15) - 1
+INT32_MAX = (1 << 31) - 1
 
 
 @slotted.frozen
@@ -51,16 +53,22 @@ class NewTopic:
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"the name of a topic must be a str, not {self.name!r}")
-        for what in ("partitions", "replication_factor"):
-            number = getattr(self, what)
-            if isinstance(number, bool) or not isinstance(number, int | None):
-                raise TypeError(f"{what} of NewTopic({self.name!r}) must be an int, not {number!r}")
+        for what, highest in (("partitions", INT32_MAX), ("replication_factor", INT16_MAX)):
+            if (number := getattr(self, what)) is not None:
+                _check_number(f"{what} of NewTopic({self.name!r})", number, highest)
         _check_configs(self.name, self.configs)
         what = f"assignments of NewTopic({self.name!r})"
         if not isinstance(self.assignments, Mapping):
             raise TypeError(f"{what} must be {{partition: [broker id]}}, not {self.assignments!r}")
         for partition, replicas in self.assignments.items():
             check_replicas(f"{what}: those of partition {partition!r}", replicas)
+
+
+def _check_number(what: str, number: object, highest: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{what} must be an int, not {number!r}")
+    if number > highest:
+        raise ValueError(f"{what} must be {highest} at most, not {number}")
 
 
 def _check_configs(topic: str, configs: object) -> None:
@@ -83,8 +91,7 @@ class NewPartitions:
     """The brokers of each new partition, the preferred leader first, to assign them by hand."""
 
     def __attrs_post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int):
-            raise TypeError(f"count of NewPartitions must be an int, not {self.count!r}")
+        _check_number("count of NewPartitions", self.count, INT32_MAX)
         for replicas in self.assignments or ():
             check_replicas("assignments of NewPartitions: each", replicas)
 
@@ -105,7 +112,7 @@ def by_name(new_topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
     """Return topics by name; raise ``TypeError`` for anything but :class:`NewTopic`, and
     ``ValueError`` for two of one name."""
     found: dict[str, NewTopic] = {}
-    listed = (new_topics,) if isinstance(new_topics, NewTopic) else new_topics
+    listed = (new_topics,) if isinstance(new_topics, NewTopic | str) else new_topics
     if not isinstance(listed, Iterable):
         raise TypeError(f"give a sequence of NewTopic(name, …), not {listed!r}")
     for topic in listed:

@@ -91,7 +91,11 @@ def test_the_error_for_an_argument_of_the_wrong_shape_shows_the_valid_form(
 @pytest.mark.parametrize(
     ("call", "given", "words"),
     [
-        ("alter_consumer_group_offsets", {ORDERS: "5"}, "an offset must be an int, not '5'"),
+        (
+            "alter_consumer_group_offsets",
+            {ORDERS: "5"},
+            "an offset to commit must be an int or Off",
+        ),
         ("alter_consumer_group_offsets", {("orders", -1): 5}, "must be 0 or more"),
         ("delete_consumer_group_offsets", ["orders"], r"be TopicPartition\(topic, partition\)"),
         ("list_consumer_group_offsets", "orders", r"a sequence of TopicPartition\(topic"),

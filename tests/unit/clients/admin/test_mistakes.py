@@ -49,7 +49,7 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         "a name as a topic",
         lambda a: a.create_topics("orders"),
         TypeError,
-        r"is NewTopic\(name, …\)",
+        r"is NewTopic\(name, …\), not 'orders'",
     ),
     ("no topics", lambda a: a.describe_topics(None), TypeError, "sequence of str, each a topic"),
     ("bytes", lambda a: a.describe_topics([b"orders"]), TypeError, "a topic must be a str"),
@@ -175,6 +175,7 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         "every must be a number of seconds above 0",
     ),
     ("condition", lambda a: a.wait_until("orders"), TypeError, "Until.topic_exists"),
+    ("too many", lambda a: a.create_topics([NewTopic("o", 1 << 31)]), ValueError, "2147483647 at"),
     ("no new topics", lambda a: a.create_topics(None), TypeError, r"sequence of NewTopic\(name"),
     (
         "a topic twice",
@@ -294,6 +295,8 @@ def test_values_of_wrong_types_are_refused_where_they_are_made() -> None:
         AlterConfig("retention.ms", 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="count of NewPartitions must be an int"):
         NewPartitions("3")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="count of NewPartitions must be 2147483647 at most"):
+        NewPartitions(1 << 31)
     with pytest.raises(ValueError, match="port of RaftVoterEndpoint must be from 1 to 65535"):
         RaftVoterEndpoint("CONTROLLER", "localhost", 0)
 

@@ -8,7 +8,12 @@ from typing import Any
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+from pyk.clients.topic_partition import (
+    OffsetAndMetadata,
+    TopicPartition,
+    checked_offset,
+    checked_partition,
+)
 from pyk.protocol.records.record import owner_of
 from pyk.runtime import slotted
 
@@ -47,7 +52,9 @@ def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
     if isinstance(given, Mapping):
         return OffsetsToCommit(
             {
-                (known := checked_partition(partition)): _checked(known, offset)
+                (known := checked_partition(partition)): checked_offset(
+                    offset, f"the offset of {known}"
+                )
                 for partition, offset in given.items()
             }
         )
@@ -74,22 +81,6 @@ def _offsets_after(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToComm
 def _assignments(owners: Mapping[TopicPartition, object]) -> dict[TopicPartition, Assignment]:
     """Leave out records that no consumer handed out."""
     return {p: owner for p, owner in owners.items() if isinstance(owner, Assignment)}
-
-
-def _checked(partition: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
-    target = checked_offset(offset)
-    if target.offset < 0:
-        raise ValueError(f"cannot commit offset {target.offset} of {partition}")
-    return target
-
-
-def checked_offset(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
-    """Return an offset that an application gave, as a number or with more."""
-    if isinstance(offset, OffsetAndMetadata):
-        return offset
-    if isinstance(offset, int) and not isinstance(offset, bool):
-        return OffsetAndMetadata(offset)
-    raise TypeError(f"an offset must be an int or OffsetAndMetadata, not {offset!r}")
 
 
 def _no_offsets(given: object) -> TypeError:

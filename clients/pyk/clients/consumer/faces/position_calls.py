@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
-from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
@@ -24,6 +23,7 @@ from pyk.clients.topic_partition import (
     OffsetAndMetadata,
     OffsetAndTimestamp,
     TopicPartition,
+    checked_offset,
     checked_partition,
 )
 
@@ -114,9 +114,7 @@ class PositionCalls:
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         assigned = self._assigned_partition(partition)
-        target = checked_offset(offset)
-        if target.offset < 0:
-            raise ValueError(f"cannot seek to offset {target.offset} of {assigned.topic_partition}")
+        target = checked_offset(offset, f"the offset of {assigned.topic_partition}")
         if self._is_void(assigned):
             return
         epoch = -1 if target.leader_epoch is None else target.leader_epoch

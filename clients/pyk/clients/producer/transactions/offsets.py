@@ -6,9 +6,12 @@ from collections.abc import Mapping
 
 from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
-
-INT64_MAX = (1 << 63) - 1
+from pyk.clients.topic_partition import (
+    OffsetAndMetadata,
+    TopicPartition,
+    checked_offset,
+    checked_partition,
+)
 
 
 def offsets_of(
@@ -17,21 +20,10 @@ def offsets_of(
     """Return offsets by partition; raise ``TypeError`` or ``ValueError`` for anything else."""
     if not isinstance(offsets, Mapping):
         raise TypeError(f"offsets must be a mapping from TopicPartition, not {offsets!r}")
-    return {checked_partition(one): _offset(one, offset) for one, offset in offsets.items()}
-
-
-def _offset(partition: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
-    if isinstance(offset, int) and not isinstance(offset, bool):
-        offset = OffsetAndMetadata(offset)
-    if not isinstance(offset, OffsetAndMetadata):
-        raise TypeError(
-            f"the offset of {partition} must be an int or OffsetAndMetadata, not {offset!r}"
-        )
-    if not 0 <= offset.offset <= INT64_MAX:
-        raise ValueError(f"the offset of {partition} must be 0 or more, not {offset.offset}")
-    if not isinstance(offset.metadata, str):
-        raise TypeError(f"the metadata of {partition} must be a str, not {offset.metadata!r}")
-    return offset
+    return {
+        checked_partition(one): checked_offset(offset, f"the offset of {one}")
+        for one, offset in offsets.items()
+    }
 
 
 def checked_group(given: ConsumerGroupMetadata) -> ConsumerGroupMetadata:

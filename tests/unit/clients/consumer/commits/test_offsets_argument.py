@@ -48,13 +48,15 @@ def test_a_mapping_is_taken_as_it_is() -> None:
 
 
 def test_negative_offsets_and_other_things_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot commit offset -1 of a-0"):
+    with pytest.raises(
+        ValueError, match="the offset of a-0 must be 0 or more, of 64 bits at most, not -1"
+    ):
         offsets_to_commit({A0: -1})
     with pytest.raises(TypeError, match="not int"):
         offsets_to_commit([1, 2])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not int"):
         offsets_to_commit(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not '5'"):
+    with pytest.raises(TypeError, match="offset of a-0 must be an int or OffsetAndMetadata, not"):
         offsets_to_commit({A0: "5"})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="a partition must be TopicPartition"):
         offsets_to_commit({"a": 5})  # type: ignore[dict-item]
