@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncProducer, ProducerRecord
-from pyk.clients.errors import KafkaTimeoutError, RecordTooLargeError
+from pyk.clients.errors import (
+    KafkaTimeoutError,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import network_of
 from support.environments import client_options
@@ -168,20 +172,29 @@ async def test_a_result_that_brokers_refuse_without_transactions_ends_the_call()
         assert await values_of(cluster, "small") == [b"1"]
 
 
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        (ProducerRecord("missing"), "no metadata of topic 'missing'"),
+        (ProducerRecord("bills", partition=7), "topic 'bills' has no partition 7"),
+    ],
+)
 @virtual_time
-async def test_a_topic_of_results_that_does_not_exist_ends_the_call_and_moves_no_record():
+async def test_a_result_for_what_does_not_exist_ends_the_call_and_moves_no_record(missing, words):
     dead: list[bytes] = []
 
     async def bill(order: Any) -> ProducerRecord:
-        return ProducerRecord("missing" if order.value == b"1" else "bills", order.value)
+        return missing if order.value == b"1" else ProducerRecord("bills", order.value)
 
     async with cluster_with_orders(3, auto_create_topics_enable=False) as cluster:
         biller = biller_with(
             cluster, bill, dead_letter=lambda record, error: dead.append(record.value)
         )
 
-        with pytest.raises(KafkaTimeoutError, match="missing"):
-            await biller.task
+        with pytest.raises(KafkaTimeoutError, match=words) as raised:
+            async with asyncio.timeout(60):
+                await biller.task
 
+        assert isinstance(raised.value.__cause__, UnknownTopicOrPartitionError)
         assert dead == []
-        assert b"1" not in await values_of(cluster, "bills")
+        assert (await committed(cluster)).get(PARTITIONS[1], 0) == 0

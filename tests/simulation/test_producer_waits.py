@@ -13,8 +13,10 @@ from pyk.clients.errors import (
     ClusterAuthorizationFailedError,
     KafkaError,
     KafkaTimeoutError,
+    NetworkError,
     StateError,
     TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
 )
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
@@ -163,6 +165,24 @@ async def test_a_partition_that_does_not_exist_is_waited_for_and_its_absence_nam
         cluster.topics["orders"].epochs += [0]
 
         assert (await waiting).partition == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [(None, UnknownTopicOrPartitionError), (CLOSE, NetworkError)],
+    ids=["brokers answer", "brokers are away"],
+)
+@virtual_time
+async def test_the_error_for_a_missing_partition_has_the_reason_as_its_cause(answer, cause):
+    async with producing(max_block_ms=2_000) as (cluster, producer):
+        await producer.partitions_for("orders")
+        if answer is not None:
+            cluster.on(MetadataRequest, answer)
+
+        with pytest.raises(KafkaTimeoutError, match="no partition 3") as raised:
+            await producer.send("orders", b"one", partition=3)
+
+        assert isinstance(raised.value.__cause__, cause)
 
 
 @virtual_time

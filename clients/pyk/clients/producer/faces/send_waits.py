@@ -10,7 +10,11 @@ from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
-from pyk.clients.errors import BufferExhaustedError, KafkaTimeoutError
+from pyk.clients.errors import (
+    BufferExhaustedError,
+    KafkaTimeoutError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.waits import MetadataWait, Wait
 from pyk.clients.wording import counted
@@ -57,7 +61,8 @@ class SendWaits:
             try:
                 await self._client.metadata_keeper.updated(version, deadline)
             except KafkaTimeoutError as error:
-                raise self._no_partition(step) from error
+                cause = error.__cause__ or _unknown_partition(step)  # unless brokers are away
+                raise self._no_partition(step) from cause
 
     def _no_partition(self, step: MetadataWait) -> KafkaTimeoutError:
         count = self._accumulator.topics[step.topic].partition_count
@@ -125,3 +130,11 @@ class SendWaits:
         if topic.partitions:
             available = [p.partition for p in topic.partitions if p.leader_id is not None]
             self._accumulator.topic(topic.name, topic.partition_count, available)
+
+
+def _unknown_partition(step: MetadataWait) -> UnknownTopicOrPartitionError:
+    return UnknownTopicOrPartitionError(
+        f"topic {step.topic!r} has no partition {step.partition}",
+        topic=step.topic,
+        partition=step.partition,
+    )
