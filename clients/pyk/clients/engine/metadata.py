@@ -1,7 +1,7 @@
 """The metadata that a client knows of its cluster: nodes, topics, leaders. Pure.
 
-An image never changes; each answer of a broker makes a new one from the last. Three rules keep an
-answer that is older than what is known from doing harm:
+An image never changes; each answer of a broker makes a new one from the last, or from nothing if it
+is of another cluster. Three rules keep an answer that is older than what is known from doing harm:
 
 1. A partition goes back to no older leader epoch. Brokers answer from caches that lag, and from the
    moment a leader has moved, the answers of two brokers contradict each other. Except from a leader
@@ -201,6 +201,8 @@ class MetadataImage:
 
         ``tracked`` are the topics in use; others are forgotten unless the response names them.
         """
+        if self.is_of_another_cluster(answer):
+            return MetadataImage(self.version).updated(answer, tracked, now)
         untracked = self.topics.keys() - tracked
         # Copied whole and then changed: an answer may be of one topic among thousands.
         topics = dict(self.topics)
@@ -219,6 +221,12 @@ class MetadataImage:
             nodes=answer.nodes,
             topics=topics,
             names=self._names_after(topics, untracked.union(topic.name for topic in answer.topics)),
+        )
+
+    def is_of_another_cluster(self, answer: MetadataUpdate) -> bool:
+        """Return whether a response comes from another cluster than those before."""
+        return None not in (self.cluster_id, answer.cluster_id) and (
+            self.cluster_id != answer.cluster_id
         )
 
     def _names_after(

@@ -274,7 +274,8 @@ class MetadataKeeper:
         before, now = self.image, self._shared.clock.now()
         self.answers += 1
         image = before.updated(answer, self.interest.topics, now)
-        if before.cluster_id and image.cluster_id != before.cluster_id:
+        is_of_another_cluster = before.is_of_another_cluster(answer)
+        if is_of_another_cluster:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id
             )
@@ -285,7 +286,8 @@ class MetadataKeeper:
         self._refresh.answered(
             now, self._shared.random.random(), has_news=image.differs_from(before)
         )
-        if image.has_claimed_ids:
+        # This answer may be of some topics only.
+        if is_of_another_cluster or image.has_claimed_ids:
             self._refresh.request()
         self._set_image(image)
         self._pool.adopt_bootstrap()

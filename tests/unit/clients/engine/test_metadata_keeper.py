@@ -38,6 +38,7 @@ from support.engine_parts import running
 from support.scripted_broker import CLOSE, ScriptedCluster
 
 ORDERS = TopicPartition("orders", 0)
+BILLS = TopicPartition("bills", 0)
 
 
 def asked(cluster: ScriptedCluster) -> int:
@@ -273,6 +274,30 @@ async def test_brokers_of_another_cluster_than_before_get_new_connections(lane) 
         await client.send(1, request, lane=lane)
 
         assert cluster.received[-1].node_id == 2
+
+
+@virtual_time
+async def test_nothing_that_was_known_of_the_topics_of_a_former_cluster_stays() -> None:
+    async with running(nodes=2) as (cluster, client):
+        for name in ("orders", "bills"):
+            cluster.add_topic(name, [1], epoch=7)
+        client.topics.use("test", {"orders", "bills"})
+        await updated(client)
+        assert client.metadata.leader(ORDERS) == 1
+        for topic in cluster.topics.values():  # with the same ids, or none, as of an old broker
+            topic.leaders, topic.epochs = [2], [3]
+
+        def answer(request: MetadataRequest) -> MetadataResponse:
+            response = cluster.metadata(request)
+            response.cluster_id = "another"
+            return response
+
+        cluster.on(MetadataRequest, answer)
+        client.topics.also_use("test", {"payments"})  # which alone is asked for
+        await asyncio.sleep(1)
+
+        assert client.metadata.leader(ORDERS) == client.metadata.leader(BILLS) == 2
+        assert client.metadata.leader_epoch(ORDERS) == 3
 
 
 @virtual_time
