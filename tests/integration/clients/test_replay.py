@@ -7,7 +7,7 @@ import os
 import pytest
 
 from pyk.clients import Producer, replay_dead_letters
-from pyk.clients.errors import RecordTooLargeError
+from pyk.clients.errors import ConfigurationError, RecordTooLargeError
 from support.blocking_consuming import reader
 
 
@@ -65,3 +65,18 @@ def test_a_dead_letter_that_is_not_written_is_replayed_by_the_next_call(cluster,
     for _ in range(2):
         with pytest.raises(RecordTooLargeError):
             replay_dead_letters(cluster.bootstrap, dead_topic)
+
+
+@pytest.mark.parametrize(
+    "option", [{"acks": 0}, {"auto_offset_reset": "latest"}, {"group_instance_id": "a"}]
+)
+def test_options_that_one_of_its_clients_has_are_refused(cluster, topic, option):
+    (name,) = option
+    with pytest.raises(ConfigurationError, match=f"a replay does not take {name}: it takes"):
+        replay_dead_letters(cluster.bootstrap, topic, **option)
+
+
+def test_options_of_all_clients_are_taken_and_unknown_ones_are_not(cluster, topic):
+    assert replay_dead_letters(cluster.bootstrap, topic, client_id="mender") == 0
+    with pytest.raises(ConfigurationError, match="'dry_run' is not an option"):
+        replay_dead_letters(cluster.bootstrap, topic, dry_run=True)

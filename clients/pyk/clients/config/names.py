@@ -11,7 +11,6 @@ ALIASES = {
     "auto_commit_enable": "enable_auto_commit",
     "batch_num_messages": "batch_size",
     "compression_codec": "compression_type",
-    "enable_auto_offset_store": "enable_auto_commit",
     "fetch_message_max_bytes": "max_partition_fetch_bytes",
     "fetch_wait_max_ms": "fetch_max_wait_ms",
     "group": "group_id",
@@ -50,6 +49,8 @@ NEEDLESS = {
     "api_version": "pyk asks each broker what it can do",
     "consumer_timeout_ms": "give poll a timeout",
     "debug": "pyk logs with logging, under the name 'pyk'",
+    "enable_auto_offset_store": "only what the application has finished is committed; with "
+    "enable_auto_commit=False, commit by hand",
     "enable_ssl_certificate_verification": "certificates are always checked",
     "error_cb": "errors are raised by the call that they concern, or logged",
     "loop": "a client lives on the event loop on which it is started",

@@ -7,8 +7,9 @@ option's name.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from pyk.runtime import slotted
@@ -244,14 +245,32 @@ class Callback:
         if self.method and isinstance(given, type) and hasattr(given, self.method):
             name = given.__name__
             raise ValueError(f"must be {self.describe()}, not the class {name}: write {name}()")
-        if given is None or callable(given) or (self.method and hasattr(given, self.method)):
+        if given is None:
             return given
-        raise ValueError(f"must be {self.describe()}, not {type(given).__name__}")
+        function = getattr(given, self.method, given) if self.method else given
+        if not callable(function):
+            raise ValueError(f"must be {self.describe()}, not {type(given).__name__}")
+        if self.method:
+            _check_conversion(function, () if function is given else ("topic",))
+        return given
 
     def describe(self) -> str:
         if self.method is None:
             return "a callable"
         return f"a callable, or an object with {self.method}(topic, data)"
+
+
+def _check_conversion(function: Callable[..., object], before: tuple[str, ...]) -> None:
+    """Raise for a function that could convert no key or value: each record would fail."""
+    if inspect.iscoroutinefunction(function):
+        raise ValueError("must not be an async function: nothing would await it")
+    arguments = (*before, "data")
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise ValueError(f"is called with ({', '.join(arguments)}): {error}") from None
+    except ValueError:
+        return  # a callable of an extension that does not tell its arguments
 
 
 @slotted.frozen

@@ -6,10 +6,14 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from pyk.clients.config import ClientOptions
+from pyk.clients.config import ClientConfig, ClientOptions, ConsumerConfig, ProducerConfig
 from pyk.clients.consumer import Consumer
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
-from pyk.clients.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
+from pyk.clients.errors import (
+    ConfigurationError,
+    KafkaTimeoutError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.clients.processing.dead_letters import MOVING, origin_topic, own_headers
 from pyk.clients.producer import Producer
 from pyk.clients.topic_partition import TopicPartition
@@ -34,7 +38,7 @@ def replay_dead_letters(
 
     Raises :class:`UnknownTopicOrPartitionError` if there is no such topic.
     """
-    shared: dict[str, Any] = dict(options)
+    shared = _shared(options)
     group = group_id or f"{topic}.replay"
     producer: Producer[bytes, bytes] = Producer(bootstrap_servers, **shared, **MOVING)
     consumer: Consumer[bytes, bytes] = Consumer(
@@ -63,6 +67,21 @@ def replay_dead_letters(
     if left:
         log.warning("Left %d records of %s: pyk has not moved them there", left, topic)
     return count
+
+
+def _shared(options: ClientOptions) -> dict[str, Any]:
+    """Return the options of both clients; raise for one that only one of them has.
+
+    As ``acks=0``, it could undo what makes a replay lose nothing.
+    """
+    common = ClientConfig.options()
+    for name in options:
+        if name not in common and name in {*ConsumerConfig.options(), *ProducerConfig.options()}:
+            raise ConfigurationError(
+                f"a replay does not take {name}: it takes the options that all clients have, and "
+                "decides the others itself"
+            )
+    return dict(options)
 
 
 def _partitions(consumer: Consumer[bytes, bytes], topic: str) -> list[TopicPartition]:
