@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -330,5 +331,26 @@ def test_a_disk_that_fails_at_any_operation_of_a_start_does_not_refuse_it(
             await disks.restart()
             stored = {each.value for each in await disks.cluster.records("orders")}
             assert stored == {b"0", b"1", b"2", b"more"}
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("operation", range(1, 12, 2))
+def test_a_log_that_could_not_be_created_on_a_full_disk_refuses_no_start(operation: int) -> None:
+    async def scenario() -> None:
+        async with three_disks() as disks, AsyncProducer(disks.cluster.bootstrap) as producer:
+            full = disks.cluster.disk.on("any", disks.cluster.log_dirs()[0] + "/later-0")
+            full.after(operation).fail(errno.ENOSPC)
+            await disks.admin.create_topics([NewTopic("later", partitions=2)])
+            await asyncio.sleep(5)
+            full.heal()
+            await asyncio.sleep(10)
+            for number in range(2):
+                await producer.send_and_wait("later", b"%d" % number, partition=number)
+
+            await disks.restart()
+
+            stored = await disks.cluster.records("later")
+            assert sorted(each.value for each in stored) == [b"0", b"1"]
 
     run(scenario())

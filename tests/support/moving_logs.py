@@ -98,11 +98,21 @@ def texts(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
 
-def add_log(filesystem: FileSystem, path: str, topic_id: UUID, generation: int = 0) -> None:
+def add_log(
+    filesystem: FileSystem,
+    path: str,
+    topic_id: UUID,
+    generation: int = 0,
+    *,
+    base_offset: int = 0,
+    content: bytes = b"",
+) -> None:
     """Let a directory have a log of the partition, as an earlier broker left it."""
     directory = f"{path}/{ORDERS}"
     filesystem.make_directory(directory)
     write_topic_id(filesystem, directory, topic_id)
+    segment = filesystem.open(f"{directory}/{base_offset:020d}.log", create=True)
+    segment.write_at(0, [content])
     if generation:
         write_generation(filesystem, directory, generation)
 

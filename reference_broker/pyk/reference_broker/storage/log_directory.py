@@ -24,10 +24,13 @@ from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.log_names import LogNames
 from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
+from pyk.reference_broker.storage.segment import LOG_SUFFIX
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
+
+FIRST_SEGMENT = f"{0:020d}{LOG_SUFFIX}"
 
 
 class LogDirectory:
@@ -235,13 +238,21 @@ class LogDirectory:
 
     # Moving here
 
-    def generation(self, partition: TopicPartition) -> int:
-        """Return which generation a log is; raise ``OSError``, ``StorageError``."""
+    def rank(self, partition: TopicPartition) -> tuple[int, bool]:
+        """Return which generation a log is, and whether it may have, or have had, records.
+
+        Of two logs the one of the higher rank counts: one without records may be of a creation that
+        failed. Raises ``OSError``, ``StorageError``.
+        """
         from pyk.reference_broker.storage.log_generation import read_generation
 
-        return read_generation(
-            self.data_directory.filesystem, self.data_directory.path_of(partition)
+        filesystem, path = self.data_directory.filesystem, self.data_directory.path_of(partition)
+        has_records = any(
+            name.endswith(LOG_SUFFIX)
+            and (name != FIRST_SEGMENT or filesystem.size(f"{path}/{name}"))
+            for name in filesystem.list_directory(path)
         )
+        return read_generation(filesystem, path), has_records
 
     def prepare_name(self, partition: TopicPartition) -> None:
         """Let the checkpoints forget an earlier log of this name."""

@@ -247,8 +247,9 @@ def _is_later(partition: TopicPartition, first: LogDirectory, second: LogDirecto
 
     Raises ``StorageError`` if nothing tells.
     """
-    one, two = _generation(partition, first), _generation(partition, second)
-    if one == two:
+    one, two = _rank(partition, first), _rank(partition, second)
+    _, has_records = one
+    if one == two and has_records:
         raise StorageError(
             f"{second.path} and {first.path} both have a log of {partition}: a copy was made by "
             "hand, or a directory failed while the partition moved. Remove one of the two, and "
@@ -257,6 +258,6 @@ def _is_later(partition: TopicPartition, first: LogDirectory, second: LogDirecto
     return one > two
 
 
-def _generation(partition: TopicPartition, directory: LogDirectory) -> int:
+def _rank(partition: TopicPartition, directory: LogDirectory) -> tuple[int, bool]:
     with _using(directory):
-        return directory.generation(partition)
+        return directory.rank(partition)

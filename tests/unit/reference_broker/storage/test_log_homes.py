@@ -58,8 +58,8 @@ def test_a_log_replaces_the_one_of_its_topic_beside_one_of_another(filesystem, k
 
 @pytest.mark.parametrize(("first", "second", "kept"), [(0, 1, B), (2, 1, A), (2, 3, B)])
 def test_the_log_of_the_higher_generation_counts(filesystem, first, second, kept):
-    add_log(filesystem, A, ONE, first)
-    add_log(filesystem, B, ONE, second)
+    add_log(filesystem, A, ONE, first, content=b"" if kept == A else b"records")
+    add_log(filesystem, B, ONE, second, content=b"" if kept == B else b"records")
 
     logs = MovingBroker(filesystem).logs
 
@@ -69,11 +69,35 @@ def test_the_log_of_the_higher_generation_counts(filesystem, first, second, kept
 
 @pytest.mark.parametrize("generation", [0, 1])
 def test_logs_of_one_generation_are_refused(filesystem, generation):
-    add_log(filesystem, A, ONE, generation)
-    add_log(filesystem, B, ONE, generation)
+    add_log(filesystem, A, ONE, generation, content=b"records")
+    add_log(filesystem, B, ONE, generation, content=b"others")
 
     with pytest.raises(StorageError, match="/a and /b both have a log of orders-0"):
         MovingBroker(filesystem)
+
+
+@pytest.mark.parametrize(("first", "second"), [(A, B), (B, A)])
+@pytest.mark.parametrize("kept", [{"content": b"records"}, {"base_offset": 7}])
+def test_a_log_without_records_does_not_count_beside_one_that_had_some(
+    filesystem, first, second, kept
+):
+    add_log(filesystem, first, ONE, **kept)
+    add_log(filesystem, second, ONE)
+
+    logs = MovingBroker(filesystem).logs
+
+    assert logs_of_name(filesystem) == [first]
+    assert home(logs) == first
+
+
+def test_one_of_two_logs_without_records_is_used(filesystem):
+    add_log(filesystem, B, ONE)
+    add_log(filesystem, C, ONE)
+
+    logs = MovingBroker(filesystem).logs
+
+    assert logs_of_name(filesystem) == [B]
+    assert home(logs) == B
 
 
 def test_a_log_that_cannot_be_deleted_for_another_is_named(filesystem):

@@ -151,8 +151,10 @@ def test_a_refused_start_leaves_the_other_directories_as_clean_as_they_were(file
 def test_a_log_in_two_directories_is_refused_with_what_to_do(filesystem):
     logs = open_logs(filesystem, A, B)
     create(logs, "orders")
+    append(logs.get(ORDERS), b"0")
     logs.close()
     filesystem.make_directory("/b/orders-0")
+    filesystem.open(f"/b/orders-0/{0:020d}.log", create=True).write_at(0, [b"copied"])
 
     with pytest.raises(StorageError, match=r"/a and /b both have a log of orders-0.*Remove one"):
         open_logs(filesystem, A, B)
