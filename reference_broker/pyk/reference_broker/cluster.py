@@ -19,6 +19,7 @@ from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
+from .cluster_arguments import check_criteria, check_is_number
 from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
 from .data_folders import METADATA_LOG_DIR, data_folders
@@ -331,6 +332,7 @@ class AsyncCluster:
         step = getattr(self.clock, "step", None)
         if step is None:
             raise RuntimeError(f"clock={self.clock!r} cannot be wrong: it has no method step()")
+        check_is_number(seconds, "seconds")
         step(seconds)
         self._skewed_seconds += seconds
 
@@ -357,6 +359,7 @@ class AsyncCluster:
         """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
         from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
+        check_criteria({"the name of a topic": name}, {"partitions": partitions})
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
@@ -468,7 +471,7 @@ class AsyncCluster:
     def _take(self, node: int) -> Broker:
         if node not in self._brokers:
             running = ", ".join(map(str, self._brokers)) or "none"
-            raise RuntimeError(f"node {node} is not running; running nodes: {running}")
+            raise RuntimeError(f"node {node!r} is not running; running nodes: {running}")
         self._injectors.pop(node).end()
         return self._brokers.pop(node)
 
@@ -487,6 +490,8 @@ def _paths_of(data_dir: DataDir | None) -> list[str] | None:
 
 def _quick_start(config: Mapping[str, object]) -> dict[str, object]:
     """Return the configuration of a cluster that was given ``config``."""
+    if not isinstance(config, Mapping):
+        raise TypeError(f"config must be {{name: value}}, not {config!r}")
     for name, arguments in _SET_BY_ARGUMENTS.items():
         if name in config:
             raise InvalidConfigError(f"{name} is set by {arguments}", name=name)

@@ -23,6 +23,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
 
+from .cluster_arguments import check_criteria, check_is_number, checked_count, checked_number
 from .fault_facts import check_names_groups, check_names_topics
 from .releases import versions_of
 
@@ -213,7 +214,7 @@ class FaultRule:
 
     def times(self, count: int) -> Self:
         """Apply to ``count`` requests only."""
-        self.occurrences.remaining = count
+        self.occurrences.remaining = checked_count(count, "times", 1)
         return self
 
     def once(self) -> Self:
@@ -222,11 +223,12 @@ class FaultRule:
 
     def after(self, count: int) -> Self:
         """Let ``count`` requests through first."""
-        self.occurrences.to_skip = count
+        self.occurrences.to_skip = checked_count(count, "after")
         return self
 
     def probability(self, probability: float) -> Self:
         """Apply to a random part of the requests: 0.1 is one in ten."""
+        check_is_number(probability, "probability")
         if not 0 < probability <= 1:
             raise ValueError(f"probability must be above 0 and at most 1, not {probability}")
         self.occurrences.probability = probability
@@ -241,17 +243,17 @@ class FaultRule:
             raise ValueError(
                 f"no error {code!r}{advice}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'"
             )
-        self.effect.error = ErrorCode[code] if isinstance(code, str) else code
+        self.effect.error = ErrorCode[code] if isinstance(code, str) else ErrorCode(code)
         return self
 
     def delay(self, milliseconds: float) -> Self:
         """Wait before the request is carried out."""
-        self.effect.delay_ms = milliseconds
+        self.effect.delay_ms = checked_number(milliseconds, "delay")
         return self
 
     def throttle(self, milliseconds: int) -> Self:
         """Tell the client that it was throttled for this long."""
-        self.effect.throttle_ms = milliseconds
+        self.effect.throttle_ms = checked_count(milliseconds, "throttle")
         return self
 
     def drop_before_apply(self) -> Self:
@@ -275,7 +277,7 @@ class FaultRule:
 
     def truncate(self, size: int = 10) -> Self:
         """Send the first bytes of the response, its length included, then close the connection."""
-        self.effect.truncate_to = size
+        self.effect.truncate_to = checked_count(size, "truncate")
         return self
 
     def corrupt(self, position: int = -1) -> Self:
@@ -392,6 +394,10 @@ class FaultRules:
             check_names_topics(api_key)
         if group is not None:
             check_names_groups(api_key)
+        check_criteria(
+            {"topic": topic, "client_id": client_id, "group": group},
+            {"partition": partition, "node": node, "version": version},
+        )
         exact = {"node": node, "client_id": client_id, "version": version}
         requests = RequestFilter(
             api_key=api_key,
@@ -475,6 +481,7 @@ class FaultRules:
 
 
 def api_key_of(name: str) -> ApiKey:
+    name = str(name)
     key = _APIS.get(name.replace("_", "").upper())
     if key is None:
         advice = nearest(name, [each.api_name for each in ApiKey])

@@ -47,6 +47,9 @@ def _fields_of_mapping(record: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("key", "value"):
         if name in fields:
             fields[name] = _bytes_of(fields[name], name)
+    for name in ("partition", "timestamp_ms"):
+        if name in fields and type(fields[name]) is not int:
+            raise TypeError(f"{name} of a record must be an int, not {fields[name]!r}")
     if "headers" in fields:
         fields["headers"] = _headers_of(fields["headers"])
     return fields
@@ -56,7 +59,13 @@ def _headers_of(
     headers: Mapping[str, Data] | Iterable[tuple[str, Data]],
 ) -> tuple[tuple[str, bytes | None], ...]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    return tuple((name, _bytes_of(value, "a header")) for name, value in pairs)
+    try:
+        return tuple((name, _bytes_of(value, "a header")) for name, value in pairs)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"headers of a record must be {{name: value}}, or a list of (name, value), not "
+            f"{headers!r}: {error}"
+        ) from None
 
 
 def _bytes_of(data: object, name: str) -> bytes | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from pyk.protocol.records import ConsumerRecord
 
+from .cluster_arguments import checked_number
 from .expectations import Expectation
 from .partition import Partition
 from .topic_contents import read_records
@@ -37,7 +38,7 @@ async def until_met(
     The broker may end and start again meanwhile.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout
+    deadline = loop.time() + checked_number(timeout, "timeout")
     seen: object = None
     while True:
         partitions = partitions_now()

@@ -14,6 +14,7 @@ from pyk.protocol.records import (
     read_batches,
 )
 
+from .cluster_arguments import check_criteria
 from .controller.image import MetadataImage
 from .errors import ApiError
 from .partition import Partition
@@ -34,6 +35,7 @@ class ContentServices(Protocol):
 
 def partitions_of(services: ContentServices, topic: str) -> list[Partition]:
     """Return the partitions of a topic, none if there is no such topic."""
+    check_criteria({"topic": topic}, {})
     found = services.image.topics.get(topic)
     numbers = sorted(found.partitions) if found is not None else ()
     return [services.replicas.get(topic, number) for number in numbers]

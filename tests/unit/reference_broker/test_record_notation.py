@@ -90,3 +90,17 @@ def test_records_have_the_present_time_or_their_own() -> None:
 def test_a_list_in_place_of_records_is_explained() -> None:
     with pytest.raises(TypeError, match=r"a list is not a record: .* as in \*records"):
         fields_of(["a", "b"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"value": b"a", "partition": "0"}, "partition of a record must be an int, not '0'"),
+        ({"value": b"a", "timestamp_ms": 1.5}, "timestamp_ms of a record must be an int, not 1.5"),
+        ({"value": b"a", "headers": None}, r"headers of a record must be \{name: value\}, or a "),
+        ({"value": b"a", "headers": ["ab", "c"]}, r"must be \{name: value\}, .*not \['ab', 'c'\]"),
+    ],
+)
+def test_fields_of_a_wrong_type_are_named(record: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        fields_of(record)

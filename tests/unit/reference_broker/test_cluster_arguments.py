@@ -1,0 +1,107 @@
+"""What a test asks of a cluster: what could never work is refused where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker import Cluster
+from pyk.reference_broker.faults import FaultRule, FaultRules
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda rule: rule.times("3"), TypeError, "times must be an int, not '3'"),
+        (lambda rule: rule.times(True), TypeError, "times must be an int, not True"),
+        (lambda rule: rule.times(0), ValueError, "times must be 1 or more, not 0"),
+        (lambda rule: rule.after(-1), ValueError, "after must be 0 or more, not -1"),
+        (
+            lambda rule: rule.probability("10%"),
+            TypeError,
+            "probability must be a number, not '10%'",
+        ),
+        (lambda rule: rule.delay("1s"), TypeError, "delay must be a number, not '1s'"),
+        (lambda rule: rule.delay(timedelta(1)), TypeError, "delay must be a number, not datetime"),
+        (
+            lambda rule: rule.delay(-1),
+            ValueError,
+            "delay must be a finite number from 0 on, not -1",
+        ),
+        (lambda rule: rule.delay(float("nan")), ValueError, "delay must be a finite number"),
+        (lambda rule: rule.throttle(0.5), TypeError, "throttle must be an int, not 0.5"),
+        (lambda rule: rule.truncate(-1), ValueError, "truncate must be 0 or more, not -1"),
+    ],
+)
+def test_what_a_rule_cannot_do_is_refused(
+    make: Callable[[FaultRule], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        make(FaultRules().on("Produce"))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "error", "words"),
+    [
+        ({"topic": ["orders"]}, TypeError, r"topic must be a str, not \['orders'\]"),
+        ({"client_id": 5}, TypeError, "client_id must be a str, not 5"),
+        ({"partition": "0"}, TypeError, "partition must be an int, not '0'"),
+        ({"partition": -1}, ValueError, "partition must be 0 or more, not -1"),
+        ({"node": "0"}, TypeError, "node must be an int, not '0'"),
+        ({"version": "11"}, TypeError, "version must be an int, not '11'"),
+    ],
+)
+def test_criteria_that_no_request_has_are_refused(
+    criteria: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    rules = FaultRules()
+
+    with pytest.raises(error, match=words):
+        rules.on("Produce", **criteria)
+
+    assert rules.rules == ()
+
+
+def test_a_number_of_an_api_is_refused_as_its_name_would_be() -> None:
+    with pytest.raises(ValueError, match="no API '0'; Kafka's names are like 'Produce'"):
+        FaultRules().on(0)  # type: ignore[arg-type]
+
+
+def test_an_error_may_be_given_by_its_number() -> None:
+    rule = FaultRules().on("Produce").error(6)  # type: ignore[arg-type]
+
+    assert rule.effect.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda cluster: cluster.create_topic(["a"]),
+            "name of a topic must be a str, not",
+        ),
+        (lambda cluster: cluster.create_topic("a", "2"), "partitions must be an int, not '2'"),
+        (lambda cluster: cluster.records(["a"]), r"topic must be a str, not \['a'\]"),
+        (lambda cluster: cluster.expect("a", timeout="1"), "timeout must be a number, not '1'"),
+        (lambda cluster: cluster.skew_clock("1h"), "seconds must be a number, not '1h'"),
+    ],
+)
+def test_calls_of_a_cluster_name_what_is_of_a_wrong_type(
+    call: Callable[[Any], object], words: str
+) -> None:
+    with Cluster() as cluster, pytest.raises(TypeError, match=words):
+        call(cluster)
+
+
+def test_a_node_that_is_not_there_is_shown_as_it_was_given() -> None:
+    with Cluster() as cluster, pytest.raises(RuntimeError, match="node '0' is not running; runni"):
+        cluster.kill("0")  # type: ignore[arg-type]
+
+
+def test_a_configuration_is_a_mapping() -> None:
+    with pytest.raises(TypeError, match=r"config must be \{name: value\}, not \['a=b'\]"):
+        Cluster(config=["a=b"])  # type: ignore[arg-type]
