@@ -9,6 +9,8 @@ from pyk.clients.consumer import ConsumerRecord
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.processing.jobs import Job, Jobs, Ordering, PartitionJobs
 from pyk.clients.processing.results import ProducerRecord
+from pyk.protocol.records import RecordSpan, parse_batch
+from support.record_batches import ORIGIN, sealed
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -32,6 +34,12 @@ def batch_of(jobs: Jobs, limit: int) -> Job:
     job = jobs.next_batch(limit)
     assert job is not None
     return job
+
+
+def span_of(*values: bytes) -> RecordSpan:
+    batch = parse_batch(memoryview(sealed(*values)))
+    assert batch is not None
+    return batch.open().span(ORIGIN)
 
 
 def offsets_of(job: Job) -> list[int]:
@@ -102,10 +110,13 @@ def test_a_finished_job_that_is_kept_holds_neither_its_record_nor_its_results():
     jobs, _ = added(Ordering.NONE, 4)
     stuck, job = batch_of(jobs, 1), batch_of(jobs, 3)
     job.results = (ProducerRecord("bills"),)
+    for member in job.members:
+        member.span = span_of(b"0")
 
     jobs.finish(job)
 
     assert stuck.record is not None
+    assert [member.span for member in job.members] == [None] * 3
     assert [member.record for member in job.members] == [None] * 3
     assert job.results == ()
 

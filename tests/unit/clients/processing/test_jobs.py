@@ -70,6 +70,29 @@ def test_a_finished_job_lets_the_next_of_its_key_run():
     assert [job.offset for job in take_all(jobs)] == [4]
 
 
+def test_a_job_whose_order_has_nothing_left_lets_later_ones_run():
+    jobs, partition = jobs_of(Ordering.KEY, 1, keys=1)
+    (first,) = take_all(jobs)
+    finish(jobs, first)
+
+    jobs.add(partition, records(2, first=1, keys=1))
+
+    assert [job.offset for job in take_all(jobs)] == [1]
+
+
+def test_jobs_begin_without_a_history():
+    jobs = Jobs(Ordering.NONE, 4)
+    partition = jobs.begin(Assignment(ORDERS))
+    assert partition.follows(0)
+    assert not partition.is_paused_by_application
+    jobs.add(partition, records(1))
+
+    (job,) = take_all(jobs)
+
+    assert (job.attempts, job.is_moved, job.was_told_to_stop) == (0, False, False)
+    assert (job.results, job.members, job.then) == ((), (job,), None)
+
+
 def test_only_what_is_before_the_first_unfinished_job_is_committed():
     jobs, partition = jobs_of(Ordering.NONE, 6)
     running = take_all(jobs)
