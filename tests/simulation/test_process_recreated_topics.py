@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncAdmin, AsyncProducer, NewTopic
+from pyk.clients.errors import CommitFailedError
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import of_both_protocols
 from support.consuming import make_consumer, network_of, reference_cluster
@@ -107,3 +108,24 @@ async def test_results_of_a_deleted_topic_hold_up_nothing(protocol):
 
         await all_are_billed_once(cluster, 60)
         await biller.wake()
+
+
+@of_both_protocols
+@virtual_time
+async def test_a_transaction_block_is_aborted_if_its_offsets_are_of_a_deleted_topic(protocol):
+    async with cluster_without_orders() as cluster:
+        biller = patient_biller(cluster, protocol)
+        async with ordering(cluster), biller.producer, biller.consumer as consumer:
+            records = await consumer.poll(10)
+
+            async def bill_what_is_deleted() -> None:
+                async with biller.producer.transaction(consumer) as transaction:
+                    for record in records:
+                        await biller.producer.send("bills", record.value)
+                    await transaction.send_offsets(consumer)
+                    await recreate_orders(cluster, partitions=3, seconds_away=3)
+
+            with pytest.raises(CommitFailedError, match="'orders' was deleted since"):
+                await bill_what_is_deleted()
+
+            assert await values_of(cluster, "bills") == []

@@ -66,12 +66,13 @@ class TransactionReads(Protocol):
 
         mark = reads.begin()                 the transaction begins
         consumed = reads.consumed(mark)      send_offsets: what to commit
+        reads.confirm(consumed)              before it is committed
         reads.committed(consumed)            the transaction is committed, or
         reads.return_to(mark)                it was aborted: its records are read again, or
         reads.doubt(mark, [consumed])        nobody knows yet
 
     Nothing here waits for a broker. Compare with ``==``: a consumer makes it for each use. After
-    the consumer was closed, the last three do nothing, and they raise nothing while another thread
+    the consumer was closed, the last four do nothing, and they raise nothing while another thread
     or task is inside poll.
     """
 
@@ -91,6 +92,11 @@ class TransactionReads(Protocol):
 
         Raises :class:`CommitFailedError` if some of it was handed out from partitions that the
         group took away since: another member reads it again, so the transaction must be aborted.
+        """
+
+    def confirm(self, consumed: ConsumedOffsets) -> None:
+        """Raise :class:`CommitFailedError` if a topic of these offsets was deleted meanwhile: the
+        transaction must be aborted, or a topic of that name may get the offset of the former one.
         """
 
     def committed(self, consumed: ConsumedOffsets) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 
 from pyk.clients.consumer.commits.commits import not_a_member
 from pyk.clients.consumer.faces.core import ConsumerCore
+from pyk.clients.consumer.faces.transaction_calls import has_no_topic
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.errors import (
     CommitFailedError,
@@ -183,14 +184,9 @@ class ResultTransactions:
         return self._seams.pauses.assigned(assignment) is not None
 
     def _has_no_topic(self, job: Job) -> bool:
-        """Return whether the topic of a job was deleted, as far as metadata tell: one of its name
-        that is created later must not get its offset."""
+        """Return whether the topic of a job was deleted, as far as metadata tell."""
         assigned = self._seams.pauses.assigned(job.partition.assignment)
-        name, number = job.partition.topic_partition
-        topic = self._core.client.metadata.topic(name)
-        if topic is None or topic.is_missing or number >= topic.partition_count:
-            return True
-        return assigned is not None and assigned.is_disputed
+        return assigned is not None and has_no_topic(assigned, self._core.client.metadata)
 
     def _has_position(self, job: Job) -> bool:
         assigned = self._seams.pauses.assigned(job.partition.assignment)

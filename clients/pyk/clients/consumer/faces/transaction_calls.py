@@ -12,6 +12,7 @@ from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import ClosedError, CommitFailedError, ForkedClientError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.runtime import slotted
@@ -104,6 +105,15 @@ class TransactionCalls:
         if offsets and not group.may_commit:
             raise _not_a_member(next(iter(offsets)))
         return ConsumedOffsets(group.metadata, offsets, versions)
+
+    def confirm(self, consumed: ConsumedOffsets) -> None:
+        image = self._client.metadata
+        for partition, version in consumed.versions.items():
+            if partition not in self._partitions:
+                continue
+            assigned = self._partitions[partition]
+            if has_no_topic(assigned, image) or version < assigned.first_version:
+                raise _of_deleted_topic(partition)
 
     def committed(self, consumed: ConsumedOffsets) -> None:
         self._joined.commits.stored_by_transaction(consumed.offsets, consumed.versions)
@@ -212,6 +222,10 @@ class ReadsOfFace:
         found: ConsumedOffsets = self._at_once(self._calls.consumed, mark)
         return found
 
+    def confirm(self, consumed: ConsumedOffsets) -> None:
+        with contextlib.suppress(ClosedError, ForkedClientError):
+            self._now(self._calls.confirm, consumed)
+
     def committed(self, consumed: ConsumedOffsets) -> None:
         with contextlib.suppress(ClosedError, ForkedClientError):  # it reads nothing more
             self._now(self._calls.committed, consumed)
@@ -230,6 +244,28 @@ class ReadsOfFace:
         with contextlib.suppress(ClosedError, ForkedClientError):
             return DoubtOfAnyThread(self._now(self._calls.doubt, mark, consumed), self._soon)
         return None
+
+
+def has_no_topic(assigned: AssignedPartition, image: MetadataImage) -> bool:
+    """Return whether the topic of a partition was deleted, as far as metadata tell.
+
+    TxnOffsetCommit names topics: one of its name that is created later must not get its offset.
+    """
+    name, number = assigned.topic_partition
+    topic = image.topic(name)
+    if topic is not None and (topic.is_missing or number >= topic.partition_count):
+        return True
+    return assigned.is_disputed
+
+
+def _of_deleted_topic(partition: TopicPartition) -> CommitFailedError:
+    topic, number = partition
+    return CommitFailedError(
+        f"the offset of {partition} was not committed: topic {topic!r} was deleted since its "
+        "records were read",
+        topic=topic,
+        partition=number,
+    )
 
 
 def _unknown_position(partition: TopicPartition) -> StateError:

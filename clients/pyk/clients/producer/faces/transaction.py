@@ -128,6 +128,12 @@ class TransactionSteps:
             await transactions.commit(None)
 
         try:
+            for reads, consumed in self._sent:
+                reads.confirm(consumed)
+        except KafkaError as failure:
+            yield from self._abort_because_of(failure, None)
+            raise
+        try:
             yield commit
         except KafkaError as failure:
             if failure.txn_requires_abort or failure.fatal:
