@@ -221,6 +221,23 @@ async def test_a_refusal_that_lasts_is_raised_after_the_time_of_one_request():
         assert 10 <= current_clock().now() - began <= 15
 
 
+@virtual_time
+async def test_a_node_whose_address_leads_to_another_one_is_named():
+    async with fetching() as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        cluster.edit = lambda topic, number, asked, data: PartitionData(
+            partition_index=number,
+            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            high_watermark=-1,
+        )
+        await consumer.poll(20)
+
+        error = str(consumer.health().partitions[P0].error)
+        assert "partition 0, node 1)" in error
+        assert "if that lasts, an advertised address leads to the wrong broker" in error
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [

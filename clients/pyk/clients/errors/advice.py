@@ -15,14 +15,19 @@ RESTORE_REPLICAS = (
     "start the brokers that have the other replicas, or lower min.insync.replicas of the topic"
 )
 
+WRONG_BROKER = (
+    "if that lasts, an advertised address leads to the wrong broker (advertised.listeners)"
+)
 OTHER_GROUP_ID = (
     "groups of consumers, share groups and streams groups each need a group_id of their own"
 )
 
 ADVICE: Mapping[int, str] = {
     ErrorCode.LEADER_NOT_AVAILABLE: f"if that lasts, {START_REPLICAS}",
+    ErrorCode.NOT_COORDINATOR: WRONG_BROKER,
     ErrorCode.NOT_ENOUGH_REPLICAS: RESTORE_REPLICAS,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: RESTORE_REPLICAS,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: WRONG_BROKER,
     ErrorCode.UNRELEASED_INSTANCE_ID: (
         "close that member first, or give each its own group_instance_id"
     ),

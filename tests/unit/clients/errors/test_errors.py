@@ -364,6 +364,11 @@ def test_a_copy_to_raise_has_a_traceback_of_its_own_and_the_same_cause() -> None
             ErrorCode.UNRELEASED_INSTANCE_ID,
             "; close that member first, or give each its own group_instance_id",
         ),
+        (
+            ApiKey.HEARTBEAT,
+            ErrorCode.NOT_COORDINATOR,
+            "; if that lasts, an advertised address leads to the wrong broker",
+        ),
     ],
 )
 def test_a_member_that_cannot_join_is_told_what_to_do(

@@ -338,7 +338,11 @@ class NodeFetcher:
             self._out_of_range(assigned, asked.offset, now)
             return
         error = error_for(
-            code, topic=partition.topic, partition=partition.partition, api_key=ApiKey.FETCH
+            code,
+            topic=partition.topic,
+            partition=partition.partition,
+            node_id=self._node_id,
+            api_key=ApiKey.FETCH,
         )
         self._positions.failed(assigned, assigned.version, error, now)
         if decision is FetchErrorAction.REFRESH:
