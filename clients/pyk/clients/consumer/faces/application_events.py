@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.read_buffer import EVENT
-from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.errors import KafkaError
 
 if TYPE_CHECKING:
+    from pyk.clients.consumer.group.actions import ApplicationEvent
     from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 

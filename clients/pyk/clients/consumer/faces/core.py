@@ -22,7 +22,6 @@ from pyk.clients.consumer.faces.subscription_calls import SubscriptionCalls
 from pyk.clients.consumer.faces.transaction_calls import TransactionCalls
 from pyk.clients.consumer.fetching.fetch_loop import FetchLoop
 from pyk.clients.consumer.fetching.fetcher import Fetcher
-from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
@@ -35,6 +34,7 @@ from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
 if TYPE_CHECKING:
+    from pyk.clients.consumer.group.actions import ApplicationEvent
     from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 
 

@@ -11,7 +11,7 @@ import os
 import random as randomness
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, Protocol, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 
 from pyk.clients import config as option_types
 from pyk.clients import consumer as consumers
@@ -30,11 +30,13 @@ from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.reading_face import ReadingFace
 from pyk.clients.consumer.faces.steps import Steps, TellListener, TellOfCommit, on_loop
 from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
-from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.actions import ApplicationEvent
 
 R = TypeVar("R")
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
-from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.actions import ApplicationEvent
 
 
 class RebalanceListener:
@@ -50,6 +53,8 @@ def tell_listener(
     """Call the method of a listener, if there is one; return what it returns, to be awaited."""
     if listener is None:
         return None
+    from pyk.clients.consumer.group.actions import Assign, Lose, Revoke
+
     match event:
         case Assign():
             return listener.on_partitions_assigned(sorted(event.added))

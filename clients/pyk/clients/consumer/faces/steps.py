@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.group.actions import ApplicationEvent
 
 P = ParamSpec("P")
 R = TypeVar("R")
