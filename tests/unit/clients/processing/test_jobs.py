@@ -128,6 +128,26 @@ def test_a_partition_with_enough_records_is_paused_until_half_of_them_are_finish
     assert resumed.count(True) == 1
 
 
+def test_a_partition_is_paused_later_where_many_handlers_run_at_once():
+    jobs, partition = jobs_of(Ordering.NONE, 2 * LEAST_QUEUE - 1, concurrency=LEAST_QUEUE)
+    assert not partition.update_pause()
+
+    jobs.add(partition, records(1, first=2 * LEAST_QUEUE - 1))
+
+    assert partition.update_pause()
+
+
+def test_nothing_begins_while_jobs_stop():
+    jobs, _ = jobs_of(Ordering.NONE, 3)
+    assert jobs.ready_count == 3
+
+    jobs.is_stopping = True
+
+    assert jobs.next() is None
+    assert jobs.next_batch(3) is None
+    assert jobs.ready_count == 0
+
+
 def test_a_partition_is_paused_when_one_record_holds_up_too_many():
     jobs, partition = jobs_of(Ordering.NONE, 1)
     stuck = take_all(jobs)
@@ -172,6 +192,7 @@ def test_a_truncated_log_takes_only_the_jobs_that_were_cut_off(ordering):
     running = [job for job in (jobs.next(), jobs.next(), jobs.next()) if job is not None]
 
     jobs.cut_back(partition, 4)
+    assert [partition.follows(offset) for offset in (3, 4)] == [False, True]
     jobs.add(partition, records(2, first=4))
 
     assert partition.unfinished() == [0, 1, 2, 3, 4, 5]
