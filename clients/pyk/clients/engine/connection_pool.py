@@ -36,8 +36,7 @@ class ConnectionPool:
 
     def learn(self, node: Node) -> None:
         """Remember a node that a response named, before metadata has it."""
-        if self._nodes.get(node.node_id) != node:
-            self.set_nodes({**self._nodes, node.node_id: node})
+        self.set_nodes({**self._nodes, node.node_id: node})
 
     def set_nodes(self, nodes: Mapping[int, Node]) -> None:
         """Replace what is known by all nodes of the cluster."""

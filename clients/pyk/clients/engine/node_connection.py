@@ -50,6 +50,8 @@ WARNING_INTERVAL_SECONDS = 60.0
 # When to try again to log in on a connection, and the shortest rest of a session for that.
 LOGIN_RETRY_SECONDS = 10.0
 SHORTEST_REST_SECONDS = 1.0
+# How long an address must be the same before connections to another one end.
+SECONDS_TO_MOVE = 5.0
 
 Lane = Literal["main", "fetch", "group"]
 
@@ -103,6 +105,7 @@ class NodeConnection:
         """When the timer fires that looks for expired requests."""
         self._closed: ClosedError | None = None
         self._warn_again_at = 0.0
+        self._moved_at = 0.0
 
     @property
     def is_connected(self) -> bool:
@@ -162,11 +165,23 @@ class NodeConnection:
             await self._connection.drain()
 
     def move_to(self, node: Node) -> None:
-        """Set the node's address; a connection to an older one stays while it works."""
+        """Set the node's address; a connection to an older one ends once nothing is in flight.
+
+        It may work, and lead to another node all the same. Where responses do not agree about an
+        address, it stays: :data:`SECONDS_TO_MOVE` after each change.
+        """
+        connection, now = self._connection, self._now()
         if (node.host, node.port) != (self.node.host, self.node.port):
             self._reconnect.moved()
-        elif self._connection is not None:
-            self._connection.node = node
+            self._moved_at = now
+        elif connection is not None and connection.node.address == node.address:
+            connection.node = node
+        elif (
+            connection is not None
+            and not connection.in_flight_count
+            and now - self._moved_at >= SECONDS_TO_MOVE
+        ):
+            connection.close(NodeDisconnectedError(f"{self.node} has another address now"))
         self.node = node
 
     def close(self, reason: ClosedError) -> None:
