@@ -245,6 +245,7 @@ class LogManager:
         self.homes.remove(partition)
 
     def _end_move(self, partition: TopicPartition) -> None:
+        self.homes.take_unfinished(partition)
         if self._moves is not None:
             self._moves.end(partition)
 

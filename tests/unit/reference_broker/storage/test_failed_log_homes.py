@@ -111,12 +111,27 @@ def test_a_start_is_refused_if_all_directories_for_logs_fail(filesystem, faulty)
         logs.set_strays_aside(knows())
 
 
+def unfinished_move(filesystem: MemoryFileSystem, path: str) -> TopicPartition:
+    """Let a directory have a copy that an earlier broker has begun."""
+    partition = TopicPartition("unfinished", 0)
+    filesystem.make_directory(f"{path}/{partition}.{ONE.hex}-future")
+    return partition
+
+
 def test_a_log_does_not_move_on_to_a_directory_that_has_failed(filesystem):
-    unfinished = TopicPartition("unfinished", 0)
-    filesystem.make_directory(f"/c/{unfinished}.{ONE.hex}-future")
+    unfinished = unfinished_move(filesystem, C)
     logs: LogManager = MovingBroker(filesystem).logs
     failed = logs.homes.at(C)
 
     logs.take_offline(failed, OSError(errno.EIO, "broken"))
 
     assert logs.homes.take_unfinished(unfinished) is None
+
+
+def test_the_log_of_another_topic_does_not_go_on_with_the_move_of_a_deleted_one(filesystem):
+    unfinished = unfinished_move(filesystem, C)
+    logs = MovingBroker(filesystem).logs
+
+    logs.mark_deleted(unfinished)
+
+    assert not logs.homes.is_unfinished(unfinished)
