@@ -90,6 +90,7 @@ async def test_metadata_are_not_asked_for_topics_that_were_unsubscribed():
 @virtual_time
 async def test_a_topic_that_is_created_later_is_found_soon():
     async with share_cluster() as cluster, share_consumer(cluster, topics=["bills"]) as consumer:
+        cluster.assigned = []
         await consumer.poll(10)
         assert list(consumer.health().topics) == ["bills"]
         cluster.add_topic("bills", [1], epoch=1)
@@ -102,6 +103,7 @@ async def test_a_topic_that_is_created_later_is_found_soon():
 @virtual_time
 async def test_access_to_a_topic_that_is_granted_later_is_noticed_soon():
     async with share_cluster() as cluster, share_consumer(cluster, topics=["bills"]) as consumer:
+        cluster.assigned = []
         forbid(cluster, "bills")
         with pytest.raises(TopicAuthorizationFailedError):
             await consumer.poll(5)

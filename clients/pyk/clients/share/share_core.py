@@ -113,9 +113,7 @@ class ShareCore(ReadingCore):
 
     async def _leave(self, reason: str, deadline: float) -> None:
         """End the membership; also if the caller is cancelled, tell that to all brokers."""
-        is_member = self.group.membership.standing.is_member
-        leave = self.group.leave(reason) if is_member else None
-        telling = self._tell_brokers(leave, deadline)
+        telling = self._tell_brokers(self.group.leave(reason), deadline)
         await asyncio.wait({self.client.supervisor.spawn("leave share group", telling)})
 
     async def _tell_brokers(self, leave: Leave | None, deadline: float) -> None:
