@@ -20,6 +20,7 @@ from pyk.clients.errors import (
     UnknownServerError,
 )
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest
 from pyk.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -219,6 +220,21 @@ async def test_a_refusal_that_lasts_is_raised_after_the_time_of_one_request():
             await read(consumer, 1, timeout=60)
 
         assert 10 <= current_clock().now() - began <= 15
+
+
+@virtual_time
+async def test_a_server_that_was_reached_before_is_not_taken_for_one_with_tls():
+    async with fetching() as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        cluster.on(ApiVersionsRequest, CLOSE)
+        for host in cluster.nodes.values():
+            cluster.network.reset(host)
+        await consumer.poll(5)
+
+        problem = consumer.health().unreachable_nodes[0]
+        assert "so does a load balancer whose broker is down" in problem
+        assert "TLS" not in problem
 
 
 @virtual_time

@@ -60,6 +60,8 @@ class Progress:
     proxy: str = ""
     failures: list[ConnectionAttempt] = slotted.field(factory=list)
     """Of the addresses that were tried before."""
+    has_worked: bool = False
+    """Whether the server was reached before, with the same options."""
     work: Work | None = None
     """The work of the client itself that the login waits for, such as fetching a token."""
 
@@ -248,6 +250,11 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
         hint = "is the name right, and known on this machine?"
     elif isinstance(error, NodeDisconnectedError) and progress.is_encrypted:
         hint = CERTIFICATE_HINT
+    elif isinstance(error, NodeDisconnectedError | ConnectionError) and progress.has_worked:
+        hint = (
+            "an overloaded broker closes connections like this, and so does a load balancer whose "
+            "broker is down"
+        )
     elif isinstance(error, NodeDisconnectedError | ConnectionError):
         hint = (
             "a TLS listener closes connections like this (give security_protocol='SSL' or "

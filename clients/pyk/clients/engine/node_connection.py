@@ -315,7 +315,8 @@ class NodeConnection:
             while self._waiting and self._connection is None:
                 await asyncio.sleep(reconnect.due_in(shared.clock.now()))
                 await asyncio.sleep(shared.limiter.due_in(shared.clock.now()))
-                self.progress = Progress(self.node.address)
+                has_worked = self.versions is not None
+                self.progress = Progress(self.node.address, has_worked=has_worked)
                 timeout = reconnect.setup_timeout_for(shared.random.random())
                 try:
                     await self._wait_after_refusals()
