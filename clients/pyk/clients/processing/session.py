@@ -223,9 +223,9 @@ class HandlerSession:
         if assigned is None:
             return
         self.pauses.end(partition)
+        if assigned.state is PositionState.RESET and assigned.end is OffsetSpec.EARLIEST:
+            return  # all records that are not finished come again
         unfinished, position = partition.first_unfinished, assigned.buffer.position
         # Not forward: where the log was truncated, or the application seeked, other records follow.
-        if assigned.state is PositionState.RESET and assigned.end is OffsetSpec.EARLIEST:
-            return
         if unfinished is not None and not 0 <= position < unfinished:
             self._core.positions.seek(assigned, unfinished, -1)
