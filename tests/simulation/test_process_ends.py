@@ -185,3 +185,29 @@ async def test_the_next_poll_returns_deserialized_records_and_nothing_watches_ha
 
             assert "watch handlers" not in {one.get_name() for one in asyncio.all_tasks()}
             assert await read(consumer, 1) == [1]
+
+
+@virtual_time
+async def test_a_call_that_has_ended_leaves_nothing_of_itself_in_its_consumer():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 3)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            core = consumer._core
+            assert core.group is not None
+
+            async def handle(record: Any) -> None:
+                assert core.group is not None
+                assert None not in (
+                    core.group.progress.handled,
+                    core.position_calls.handled,
+                    core.long_calls,
+                )
+                consumer.wakeup()
+
+            await consumer.process(handle)
+
+            assert core.group.progress.handled is None
+            assert core.position_calls.handled is None
+            assert core.long_calls is None
+            assert "watch handlers" not in core.client.supervisor.task_names
