@@ -211,7 +211,7 @@ def test_misuse_of_a_consumer_without_an_assignment_raises(cluster, call, error,
     ("call", "error", "words"),
     [
         (lambda consumer, topic: consumer.subscribe([topic]), StateError, "call unsubscribe"),
-        (lambda consumer, topic: consumer.seek((topic, 0), -1), ValueError, "cannot seek"),
+        (lambda consumer, topic: consumer.seek((topic, 0), -1), ValueError, "must be 0 or more"),
     ],
     ids=["subscribe", "seek below 0"],
 )
