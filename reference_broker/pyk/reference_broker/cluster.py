@@ -19,7 +19,7 @@ from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
-from .cluster_arguments import check_criteria, check_is_number
+from .cluster_arguments import check_criteria, check_is_number, checked_count
 from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
 from .data_folders import METADATA_LOG_DIR, data_folders
@@ -359,7 +359,8 @@ class AsyncCluster:
         """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
         from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
-        check_criteria({"the name of a topic": name}, {"partitions": partitions})
+        check_criteria({"the name of a topic": name}, {})
+        checked_count(partitions, "partitions", lowest=-1)  # -1: as many as num.partitions says
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
