@@ -23,7 +23,7 @@ def filesystem() -> MemoryFileSystem:
 def test_deleted_log_frees_its_name_at_once_and_its_files_later(filesystem):
     clock = VirtualClock()
     manager = open_manager(filesystem, clock)
-    append(manager.get_or_create(ORDERS, log_config(file_delete_delay_ms=60_000), ONE), b"0")
+    append(manager.get_or_create(ORDERS, log_config(file_delete_delay_ms=30_000), ONE), b"0")
 
     manager.delete(ORDERS)
 
@@ -33,7 +33,7 @@ def test_deleted_log_frees_its_name_at_once_and_its_files_later(filesystem):
     deleted = [name for name in filesystem.list_directory("/data") if name.endswith("-delete")]
     assert len(deleted) == 1
     assert deleted[0].startswith("orders-0.")
-    clock.advance(59)
+    clock.advance(29)
     manager.perform(Task.REMOVE_DELETED_FILES)
     assert deleted[0] in filesystem.list_directory("/data")
     clock.advance(1)
