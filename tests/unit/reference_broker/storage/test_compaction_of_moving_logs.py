@@ -39,6 +39,23 @@ def compact(broker: MovingBroker) -> None:
         broker.logs.compactor.run(broker.logs.config)
 
 
+def test_a_pass_ends_when_its_log_begins_to_move(filesystem):
+    disk = HeldDisk()
+    broker = MovingBroker(filesystem, disk=disk, log_cleaner_backoff_ms=0)
+    log = broker.create(cleanup_policy="compact", internal_segment_bytes="200")
+    for _ in range(20):
+        append(log, b"same key")
+    log.flusher.flush_now()
+    size = log.segments.size
+    broker.logs.compactor.run(broker.logs.config)
+    assert len(disk) == 1  # the pass
+
+    broker.move(B)
+    disk.do_all()
+
+    assert log.segments.size == size
+
+
 def test_a_log_is_not_compacted_before_it_is_on_the_disk(filesystem):
     disk = HeldDisk()
     broker = MovingBroker(filesystem, disk=disk, log_cleaner_backoff_ms=0)

@@ -391,6 +391,7 @@ def test_gap_between_segments_that_a_power_failure_left_ends_the_log(filesystem)
 
     log = open_log(filesystem, segment_bytes=200)
 
+    assert log.segments.base_offsets == [0]
     assert values(log) == expected(2)
     assert append(log, b"2") == 2
 
@@ -431,10 +432,11 @@ def test_gaps_that_compaction_left_stay(filesystem):
     assert append(log, b"6") == 6
 
 
-def test_gap_below_the_recovery_point_stays(filesystem):
+@pytest.mark.parametrize("recovery_point", [4, 5])
+def test_gap_below_the_recovery_point_stays(filesystem, recovery_point):
     with_a_gap(filesystem)
 
-    log = open_log(filesystem, recovery_point=5)
+    log = open_log(filesystem, recovery_point=recovery_point)
 
     assert values(log) == [b"0", b"1", b"4", b"5"]
 

@@ -239,6 +239,35 @@ def test_records_of_aborted_transactions_go():
     ]
 
 
+def test_records_of_aborted_transactions_remove_nothing():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.append(
+        (b"a", b"aborted"), producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    end_transaction(log.log, commit=False)
+    log.roll()
+
+    log.compact()
+
+    assert log.values()[0] == b"1"
+    assert b"aborted" not in log.values()
+
+
+def test_records_are_found_by_their_timestamps_after_compaction():
+    log = CompactedLog()
+    for number in range(3):
+        log.append((b"%d" % number, b"x"), timestamp_ms=START_MS + number)
+    log.append((b"0", b"y"), timestamp_ms=START_MS + 3)
+    log.roll()
+
+    log.compact()
+
+    found = [log.log.reader.find_timestamp(START_MS + number)[0] for number in range(4)]
+    assert found == [1, 1, 2, 3]
+    assert next(iter(log.log.segments)).largest_timestamp_ms == START_MS + 3
+
+
 def test_transaction_after_an_aborted_one_of_the_same_producer_counts():
     log = CompactedLog()
     producer = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}

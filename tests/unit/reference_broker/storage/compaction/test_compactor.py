@@ -210,6 +210,18 @@ def test_truncation_ends_a_pass():
     assert not [name for name in held.log.names() if name.endswith((".cleaned", ".swap"))]
 
 
+def test_truncation_ends_a_pass_although_the_segment_is_finished_again():
+    held = Held()
+    held.log.log.truncate_to(1)
+    held.log.append((b"b", b"new"))
+    held.log.append((b"c", b"newer"))
+    held.log.roll()
+
+    held.disk.do_one()
+
+    assert held.log.values() == [b"1", b"new", b"newer"]
+
+
 def test_deletion_of_old_segments_ends_a_pass():
     held = Held()
     held.log.log.advance_log_start_offset(2)
@@ -219,6 +231,7 @@ def test_deletion_of_old_segments_ends_a_pass():
 
     assert held.log.values() == []
     assert held.log.log.log_start_offset == 2
+    assert held.log.log.segments.base_offsets == [2]
 
 
 def test_deleted_log_ends_a_pass(caplog):
