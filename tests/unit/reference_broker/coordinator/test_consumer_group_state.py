@@ -99,3 +99,12 @@ def test_a_group_is_subscribed_to_what_one_of_its_members_subscribes_to(
     assert groups.group.is_subscribed_to("orders")
     assert groups.group.is_subscribed_to("payments")
     assert not groups.group.is_subscribed_to("bills")
+
+
+def test_ranges_are_assigned_in_the_order_of_instance_ids(groups: ConsumerGroups) -> None:
+    groups.join_as("z", "orders", instance_id="1", server_assignor="range")
+    groups.join_as("a", "orders", instance_id="2", server_assignor="range")
+
+    ((first, numbers),) = groups.group.targets["z"].items()
+
+    assert (groups.image.topics_by_id[first].name, numbers) == ("orders", {0, 1})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.consumer_group_records import ConsumerGroupRegularExpressionKey
+from pyk.protocol.persisted import decode_coordinator_key
 from support.consumer_members import ConsumerGroups, error_of
 
 
@@ -119,3 +121,30 @@ def test_topics_that_come_while_classic_members_join_are_found_by_the_next_heart
     groups.beat("x", groups.group.members["x"].epoch, groups.assigned("x"))
 
     assert groups.group.patterns["ord.*"].topics == {"orders", "orders.eu"}
+
+
+def test_a_topic_that_another_member_reads_by_name_is_found_by_a_pattern_too(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", subscribed_topic_regex="orders.*")
+    groups.join_as("b", "orders.eu")
+    groups.create("payments", 1)
+    groups.beat("a", groups.group.members["a"].epoch)
+    groups.create("orders.eu", 1)
+    groups.beat("b", groups.group.members["b"].epoch)
+    before = groups.group.epoch
+
+    groups.advance(10)
+    groups.beat("a", groups.group.members["a"].epoch)
+
+    assert groups.group.patterns["orders.*"].topics == {"orders", "orders.eu"}
+    assert groups.group.epoch == before + 1
+
+
+def test_nothing_is_written_of_patterns_where_members_have_none(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders")
+
+    groups.leave_as("a")
+
+    keys = [decode_coordinator_key(key) for batch in groups.log.batches for key, _ in batch]
+    assert not [key for key in keys if isinstance(key, ConsumerGroupRegularExpressionKey)]
