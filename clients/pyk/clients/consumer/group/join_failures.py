@@ -21,6 +21,7 @@ class JoinFailures:
     raise_after: float
     """Seconds until the first report to the application, and between later ones."""
     _since: float | None = None
+    _is_forgotten: bool = False
     _error: KafkaError | None = None
     _warned_at: float | None = None
     _raised_at: float | None = None
@@ -31,9 +32,21 @@ class JoinFailures:
         if self._since is None:
             self._since = now
 
+    def forgotten(self, error: KafkaError, now: float) -> None:
+        """Record that the coordinator has given the member up, which joins as a new one.
+
+        At the end of an outage that is the first answer: then no failure lasts, and one begins only
+        if the member cannot join. So what failed before is over, but once: a member that is
+        given up again and again does not get into its group.
+        """
+        if not self._is_forgotten:
+            self._since, self._is_forgotten = None, True
+        self.failed(error, now)
+
     def succeeded(self) -> None:
         """Record that the member is in its group, or does not want to be."""
         self._since = self._error = self._warned_at = self._raised_at = None
+        self._is_forgotten = False
 
     def problem(self, now: float) -> KafkaError | None:
         """Return the last failure once they last long enough to be reported."""

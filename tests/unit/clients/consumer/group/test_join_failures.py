@@ -47,5 +47,26 @@ def test_a_success_ends_it_all(failures: JoinFailures) -> None:
     assert told(failures, 161.0) == (FIRST, FIRST, FIRST)
 
 
+def test_an_outage_is_over_when_the_coordinator_has_forgotten_the_member(
+    failures: JoinFailures,
+) -> None:
+    failures.forgotten(LAST, 131.0)
+    assert told(failures, 140.0) == (None, None, None)
+    assert told(failures, 161.0) == (LAST, LAST, LAST)
+
+
+def test_a_member_that_is_forgotten_again_and_again_fails_since_the_first_time(
+    failures: JoinFailures,
+) -> None:
+    for now in (131.0, 141.0, 151.0):
+        failures.forgotten(LAST, now)
+    assert failures.seconds(161.0) == 30.0
+
+    failures.succeeded()
+    failures.failed(FIRST, 162.0)
+    failures.forgotten(LAST, 191.0)
+    assert failures.seconds(192.0) == 1.0
+
+
 def told(failures: JoinFailures, now: float) -> tuple[KafkaError | None, ...]:
     return failures.problem(now), failures.take_warning(now), failures.take_error(now)

@@ -108,6 +108,22 @@ def test_a_session_without_responses_ends_and_loses_the_partitions() -> None:
     member.expect_request(JoinGroupRequest)
 
 
+def test_a_member_that_is_forgotten_in_an_outage_joins_again_without_an_error() -> None:
+    member = Member(session_timeout=60.0).stable(0)
+    for _ in range(10):
+        member.now += 3.0
+        member.fail(member.expect_request(HeartbeatRequest), NodeDisconnectedError("gone"))
+        member.expect(ForgetCoordinator)
+    member.now += 3.0
+
+    member.heartbeat(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    assert member.membership.failures.take_error(member.now) is None
+    member.expect(Lose)
+    member.now += 1.0
+    member.expect_request(JoinGroupRequest)
+
+
 def test_a_cooperative_member_that_cannot_rejoin_loses_its_partitions_with_the_session() -> None:
     member = Member(cooperative=True, session_timeout=9.0).stable(0)
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)

@@ -115,6 +115,23 @@ def test_a_lost_answer_makes_the_next_heartbeat_say_everything() -> None:
     assert member.membership.standing.identity is not None
 
 
+@pytest.mark.parametrize("code", FENCED)
+def test_a_member_that_is_fenced_in_an_outage_joins_again_without_an_error(code: ErrorCode) -> None:
+    member = beaten()
+    for _ in range(10):
+        member.fail(NodeDisconnectedError("the connection ended"))
+        member.now += 4.0
+        member.expect(ForgetCoordinator)
+        member.expect_heartbeat()
+
+    member.refuse(code)
+
+    assert member.membership.failures.take_error(member.now) is None
+    member.expect(Lose)
+    member.now += 1.0
+    assert member.expect_heartbeat().member_epoch == 0
+
+
 def test_the_end_of_a_pattern_is_told_again_if_it_may_not_have_arrived() -> None:
     member = ModernMember().stable()
     member.membership.subscribe(frozenset(), member.now, "a.*")
