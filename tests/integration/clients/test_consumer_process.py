@@ -155,6 +155,11 @@ def test_a_record_that_keeps_failing_becomes_a_dead_letter(cluster, topic):
         ({"ordering": "topic"}, ValueError, "ordering must be one of partition, key, none"),
         ({"retry": 3}, TypeError, "retry must be a RetryPolicy, not int"),
         ({"dead_letter": 3}, TypeError, "dead_letter must be the name of a topic, or callable"),
+        (
+            {"dead_letter": "later", "retry": RetryPolicy(topics={"later": 60})},
+            ValueError,
+            "dead_letter must not be one of the retry topics, 'later'",
+        ),
         ({"dead_letter": "bad name"}, InvalidTopicError, "'bad name' is not a valid topic name"),
         ({"deadline": 0}, ValueError, "deadline must be a number of seconds above 0"),
     ],

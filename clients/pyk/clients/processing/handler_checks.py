@@ -8,7 +8,7 @@ record after the other to the dead letters.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from pyk.clients.arguments import check_call, checked_seconds
@@ -36,12 +36,22 @@ def check_handler(handler: Callable[[Any], Any], *, is_batch: bool, returns: boo
     check_call(handler, "handler", "records" if is_batch else "record")
 
 
-def check_dead_letter(dead_letter: object) -> None:
+def check_dead_letter(dead_letter: object, retry_topics: Collection[str] = ()) -> None:
     """Raise for what is neither the name of a topic nor a function of a record and an error."""
     if dead_letter is None:
         return
     if isinstance(dead_letter, str):
         checked_topics([dead_letter])
+        if dead_letter in retry_topics:
+            raise ValueError(
+                f"dead_letter must not be one of the retry topics, {dead_letter!r}: records would "
+                "come back for ever"
+            )
+    elif inspect.isgeneratorfunction(dead_letter) or inspect.isasyncgenfunction(dead_letter):
+        raise TypeError(
+            "dead_letter must not be a generator function: nothing of it would run, and the record "
+            "would be lost"
+        )
     elif callable(dead_letter):
         check_call(dead_letter, "dead_letter", "record", "error")
     else:

@@ -69,7 +69,7 @@ class HandlerOptions:
         check_seconds(deadline)
         if retry is not None and not isinstance(retry, RetryPolicy):
             raise TypeError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
-        check_dead_letter(dead_letter)
+        check_dead_letter(dead_letter, retry.topics if retry else ())
         if config.group_id is None:
             raise ConfigurationError(
                 "process() commits what handlers have finished, which a consumer without group_id "

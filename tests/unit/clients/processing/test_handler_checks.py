@@ -82,13 +82,16 @@ def test_dead_letters_are_a_topic_or_a_function(dead_letter: Any) -> None:
         (3, TypeError, "dead_letter must be the name of a topic, or callable"),
         ("bad name", InvalidTopicError, "'bad name' is not a valid topic name"),
         (one, TypeError, r"dead_letter is called as dead_letter\(record, error\): too many"),
+        ("retry.1m", ValueError, "dead_letter must not be one of the retry topics, 'retry.1m'"),
+        (generator, TypeError, "dead_letter must not be a generator function"),
+        (async_generator, TypeError, "dead_letter must not be a generator function"),
     ],
 )
 def test_other_dead_letters_are_refused(
     dead_letter: Any, error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        check_dead_letter(dead_letter)
+        check_dead_letter(dead_letter, {"retry.1m": 60.0})
 
 
 @pytest.mark.parametrize("deadline", [None, 1, 0.5])
