@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyk.clients import ConcurrentUseError, OffsetAndMetadata, Producer, StateError
+from pyk.clients import ConcurrentUseError, OffsetAndMetadata, Producer, ShareConsumer, StateError
 from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import eventually
 
@@ -62,6 +62,43 @@ def test_close_in_a_finally_block_does_not_finish_the_record_that_failed(cluster
 
     with reader(cluster, topic, group_id=topic) as again:
         assert len(read(again, 3)) == 3
+
+
+def test_records_of_another_consumer_are_not_committed(cluster, topic):
+    produce(cluster, topic, 3)
+    with (
+        reader(cluster, topic) as other,
+        reader(cluster, topic, group_id=topic, enable_auto_commit=False) as consumer,
+    ):
+        batch = other.poll(5)
+        failures = []
+
+        for commit in (consumer.commit, lambda one: consumer.commit(list(one))):
+            with pytest.raises(StateError, match="was handed out by another consumer"):
+                commit(batch)
+        consumer.commit_async(batch[0], lambda _, error: failures.append(error))
+        eventually(lambda: consumer.poll(0.01) is not None and failures)
+
+        assert "was handed out by another consumer" in str(failures[0])
+        assert set(consumer.committed(partitions(topic)).values()) == {None}
+
+
+def test_records_of_a_share_consumer_are_not_committed(cluster, topic):
+    with (
+        ShareConsumer(cluster.bootstrap, topics=[topic], group_id=f"{topic}-shared") as shared,
+        reader(cluster, topic, group_id=topic) as consumer,
+    ):
+        records = []
+
+        def gets_some() -> bool:
+            produce(cluster, topic, 1)  # a share group begins with what comes after it
+            records.extend(shared.poll(0.1))
+            return bool(records)
+
+        eventually(gets_some)
+
+        with pytest.raises(StateError, match="is of a share consumer: acknowledge it there"):
+            consumer.commit(records[0])
 
 
 def test_offsets_are_committed_in_every_form(cluster, topic):

@@ -8,6 +8,7 @@ from typing import Any
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
+from pyk.clients.errors import StateError
 from pyk.clients.topic_partition import (
     OffsetAndMetadata,
     TopicPartition,
@@ -79,7 +80,13 @@ def _offsets_after(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToComm
 
 
 def _assignments(owners: Mapping[TopicPartition, object]) -> dict[TopicPartition, Assignment]:
-    """Leave out records that no consumer handed out."""
+    """Leave out records that no consumer handed out, such as those that were pickled."""
+    for partition, owner in owners.items():
+        if owner is not None and not isinstance(owner, Assignment):
+            raise StateError(
+                f"the record of {partition} is of a share consumer: acknowledge it there, nothing "
+                "of it is committed"
+            )
     return {p: owner for p, owner in owners.items() if isinstance(owner, Assignment)}
 
 

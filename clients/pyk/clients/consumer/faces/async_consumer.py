@@ -277,8 +277,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         Any task may commit offsets that it names. Without arguments only the task that polled last
         may call it, because the call finishes its records; others get :class:`ConcurrentUseError`.
         Raises :class:`CommitFailedError` for what was handed out before the group took the
-        partition away, also if it came back since, and :class:`KafkaTimeoutError` after ``timeout``
-        seconds (``default_api_timeout_ms``).
+        partition away, also if it came back since, :class:`StateError` for records of another
+        consumer, and :class:`KafkaTimeoutError` after ``timeout`` seconds
+        (``default_api_timeout_ms``).
         """
         await self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 

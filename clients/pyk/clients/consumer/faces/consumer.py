@@ -269,8 +269,9 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         Any thread may commit offsets that it names. Without arguments only the thread that polled
         last may call it, because the call finishes its records; others get
         :class:`ConcurrentUseError`. Raises :class:`CommitFailedError` for what was handed out
-        before the group took the partition away, also if it came back since, and
-        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
+        before the group took the partition away, also if it came back since,
+        :class:`StateError` for records of another consumer, and :class:`KafkaTimeoutError` after
+        ``timeout`` seconds (``default_api_timeout_ms``).
         """
         self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 

@@ -18,7 +18,7 @@ from pyk.clients.consumer.group.membership import Membership
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, OffsetMetadataTooLargeError
+from pyk.clients.errors import KafkaError, OffsetMetadataTooLargeError, StateError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,9 @@ class GroupCommits:
         Raises :class:`CommitFailedError` if the partition of a named record was lost since; for a
         named offset, that of the last record that the application got. So it does, once the others
         are stored, if the topic of a named record was deleted and created again.
+        :class:`StateError` for records that another consumer handed out.
         """
+        self._check_handed_out(wanted)
         topic_ids, former = self._topics_of(wanted)
         offsets = {p: offset for p, offset in wanted.offsets.items() if p not in former}
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in offsets}
@@ -98,6 +100,15 @@ class GroupCommits:
             error = of_another_topic(former[0])
             error.definite = not offsets
             raise error
+
+    def _check_handed_out(self, wanted: OffsetsToCommit) -> None:
+        """Raise for records of another consumer: this one's group may not have read up to them."""
+        for partition, assignment in wanted.assignments.items():
+            if assignment.consumer is not self._partitions:
+                raise StateError(
+                    f"the record of {partition} was handed out by another consumer: commit it "
+                    "there, or name the offset as {TopicPartition(…): offset}"
+                )
 
     def everything(self) -> OffsetsToCommit:
         """Return the offsets of everything that the application got so far.

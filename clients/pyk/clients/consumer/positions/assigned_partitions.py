@@ -89,6 +89,7 @@ class AssignedPartitions:
         for partition in partitions:
             if partition not in self._assigned:
                 buffer = self._writer.add_partition(partition)
+                buffer.assignment.consumer = self
                 assigned = AssignedPartition(buffer, state, topic_ids.get(partition.topic), now)
                 self._assigned[partition] = assigned
                 self._positions.is_comparison_due = True

@@ -112,7 +112,11 @@ class Positions:
         """
         assigned.first_version = assigned.version + 1
         buffer, saved = assigned.buffer, self.saved.take(assigned.topic_partition)
-        another = Assignment(assigned.topic_partition, topic_id=assigned.topic_id)
+        another = Assignment(
+            assigned.topic_partition,
+            topic_id=assigned.topic_id,
+            consumer=buffer.assignment.consumer,
+        )
         if saved is not None and saved.topic_id == assigned.topic_id:  # the former id was false
             assigned.first_version = 0
             is_over = saved.assignment.is_lost

@@ -27,3 +27,5 @@ class Assignment:
     topic_id: UUID | None = None
     """The topic of its records, None with brokers without topic ids. One that was deleted and
     created again is another topic, which gets none of their offsets."""
+    consumer: object = None
+    """The partitions of the consumer that hands the records out, which tell it from others."""
