@@ -30,12 +30,13 @@ class MovingBroker:
         *,
         disk: Disk | None = None,
         log_dirs: Sequence[str] = (A, B, C),
+        metadata_dir: str = A,
         **config: object,
     ) -> None:
         self.clock = VirtualClock()
         self.logs = LogManager.open(
             filesystem,
-            A,
+            metadata_dir,
             BrokerConfigLayers.of(
                 {name.replace("_", "."): value for name, value in config.items()}
             ).broker_config(),

@@ -148,7 +148,7 @@ def open_below(path: str) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_a_deleted_log_leaves_no_file_open(tmp_path: Path) -> None:
-    broker = MovingBroker(OsFileSystem(), log_dirs=[f"{tmp_path}/a"])
+    broker = MovingBroker(OsFileSystem(), log_dirs=[f"{tmp_path}/a"], metadata_dir=f"{tmp_path}/a")
     append(broker.create(), b"0")
     assert open_below(f"{tmp_path}/a/orders-0")
 
@@ -195,7 +195,7 @@ def test_what_cannot_be_written_at_a_stop_is_told_and_makes_it_unclean(
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_a_stop_leaves_no_file_open(tmp_path: Path) -> None:
-    manager = MovingBroker(OsFileSystem(), log_dirs=[f"{tmp_path}/a"])
+    manager = MovingBroker(OsFileSystem(), log_dirs=[f"{tmp_path}/a"], metadata_dir=f"{tmp_path}/a")
     append(manager.create(), b"0")
 
     manager.logs.close()

@@ -104,7 +104,7 @@ class GroupCommits:
     def _check_handed_out(self, wanted: OffsetsToCommit) -> None:
         """Raise for records of another consumer: this one's group may not have read up to them."""
         for partition, assignment in wanted.assignments.items():
-            if assignment.consumer is not self._partitions:
+            if assignment.consumer is not self._partitions.consumer:
                 raise StateError(
                     f"the record of {partition} was handed out by another consumer: commit it "
                     "there, or name the offset as {TopicPartition(…): offset}"

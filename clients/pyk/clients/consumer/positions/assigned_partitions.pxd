@@ -11,6 +11,7 @@ cdef class AssignedPartitions:
     cdef Positions _positions
     cdef object _saved
     cdef dict _assigned
+    cdef readonly object consumer
     cpdef list all(self)
     @cython.locals(assigned=AssignedPartition)
     cpdef AssignedPartition current(self, object topic_partition, long long version)

@@ -24,6 +24,8 @@ class AssignedPartitions:
         self._positions = positions
         self._saved = positions.saved
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
+        self.consumer = object()
+        """Tells records of this consumer from others, and does not keep it in memory."""
 
     # -- look-ups ----------------------------------------------------------------------------------
 
@@ -89,7 +91,7 @@ class AssignedPartitions:
         for partition in partitions:
             if partition not in self._assigned:
                 buffer = self._writer.add_partition(partition)
-                buffer.assignment.consumer = self
+                buffer.assignment.consumer = self.consumer
                 assigned = AssignedPartition(buffer, state, topic_ids.get(partition.topic), now)
                 self._assigned[partition] = assigned
                 self._positions.is_comparison_due = True

@@ -28,4 +28,4 @@ class Assignment:
     """The topic of its records, None with brokers without topic ids. One that was deleted and
     created again is another topic, which gets none of their offsets."""
     consumer: object = None
-    """The partitions of the consumer that hands the records out, which tell it from others."""
+    """What tells the consumer that hands the records out from others."""
