@@ -137,9 +137,10 @@ def test_what_is_finished_behind_a_slow_record_is_not_handled_again(
 
     with Consumer[bytes, bytes](kafka.bootstrap, **options(topic, group, protocol)) as consumer:
         first.consumer_of(consumer)
-        is_over = threading.Event()
+        is_over, workers = threading.Event(), set()
 
         def handle(record: Any) -> None:
+            workers.add(threading.current_thread())
             if record.offset == 10:
                 is_over.wait(60)
                 return  # too late: the consumer is closed
@@ -150,6 +151,8 @@ def test_what_is_finished_behind_a_slow_record_is_not_handled_again(
         )
         thread.start()
         eventually(lambda: len(first.values) == 49)
+        # The call ends, and with it each thread whose last handler has returned.
+        eventually(lambda: sum(worker.is_alive() for worker in workers) == 1)
         consumer.close(5)
         is_over.set()
         thread.join(60)
