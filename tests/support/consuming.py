@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
+from pyk.clients import AsyncAdmin, AsyncConsumer, AsyncProducer, TopicPartition
 from pyk.protocol.messages.fetch import PartitionData
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.network import MemoryNetwork
@@ -50,6 +50,12 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
     seed = next(_seeds.setdefault(network, itertools.count(1)))
     environment = {**client_options(network), "random": Random(seed)}
     return AsyncConsumer(bootstrap, **{**environment, **options})
+
+
+async def delete_topic(cluster: AsyncCluster, topic: str) -> None:
+    """Delete a topic as an application does."""
+    async with AsyncAdmin(cluster.bootstrap, **client_options(network_of(cluster))) as admin:
+        await admin.delete_topics([topic])
 
 
 async def produce(

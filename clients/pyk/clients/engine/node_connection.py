@@ -50,8 +50,6 @@ WARNING_INTERVAL_SECONDS = 60.0
 # When to try again to log in on a connection, and the shortest rest of a session for that.
 LOGIN_RETRY_SECONDS = 10.0
 SHORTEST_REST_SECONDS = 1.0
-# How long an address must be the same before connections to another one end.
-SECONDS_TO_MOVE = 5.0
 
 Lane = Literal["main", "fetch", "group"]
 
@@ -105,7 +103,6 @@ class NodeConnection:
         """When the timer fires that looks for expired requests."""
         self._closed: ClosedError | None = None
         self._warn_again_at = 0.0
-        self._moved_at = 0.0
 
     @property
     def is_connected(self) -> bool:
@@ -167,20 +164,16 @@ class NodeConnection:
     def move_to(self, node: Node) -> None:
         """Set the node's address; a connection to an older one ends once nothing is in flight.
 
-        It may work, and lead to another node all the same. Where responses do not agree about an
-        address, it stays: :data:`SECONDS_TO_MOVE` after each change.
+        It may work, and lead to another node all the same.
         """
-        connection, now = self._connection, self._now()
-        if (node.host, node.port) != (self.node.host, self.node.port):
-            self._reconnect.moved()
-            self._moved_at = now
-        elif connection is not None and connection.node.address == node.address:
+        connection, reconnect = self._connection, self._reconnect
+        if node.address != self.node.address:
+            reconnect.moved(self._now())
+        elif connection is None:
+            pass
+        elif connection.node.address == node.address:
             connection.node = node
-        elif (
-            connection is not None
-            and not connection.in_flight_count
-            and now - self._moved_at >= SECONDS_TO_MOVE
-        ):
+        elif not connection.in_flight_count and reconnect.has_settled(self._now()):
             connection.close(NodeDisconnectedError(f"{self.node} has another address now"))
         self.node = node
 

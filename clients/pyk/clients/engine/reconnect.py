@@ -5,6 +5,9 @@ from __future__ import annotations
 from pyk.clients.engine.backoff import Backoff
 from pyk.runtime import slotted
 
+# How long an address must be the same before connections to another one end.
+SECONDS_TO_MOVE = 5.0
+
 
 @slotted.define
 class Reconnect:
@@ -20,6 +23,7 @@ class Reconnect:
     """How long connecting may take: longer after each failure (KIP-601)."""
     failures: int = 0
     _not_before: float = 0.0
+    _moved_at: float = 0.0
 
     def due_in(self, now: float) -> float:
         """Return the seconds until the node may be connected to; 0.0 at once."""
@@ -45,10 +49,15 @@ class Reconnect:
         else:
             self._not_before = now + self.backoff.delay(1, chance)
 
-    def moved(self) -> None:
+    def moved(self, now: float) -> None:
         """Forget failures, because the node has a new address."""
         self.failures = 0
         self._not_before = 0.0
+        self._moved_at = now
+
+    def has_settled(self, now: float) -> bool:
+        """Return whether the node's address is sure: responses may not agree for a while."""
+        return now - self._moved_at >= SECONDS_TO_MOVE
 
 
 @slotted.define

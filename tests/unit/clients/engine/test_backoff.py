@@ -61,9 +61,17 @@ def test_a_node_that_was_of_use_is_connected_to_again_soon() -> None:
 def test_a_node_that_moved_is_connected_to_at_once() -> None:
     node = reconnect()
     node.failed(100.0, chance=0.5)
-    node.moved()
+    node.moved(100.0)
 
     assert node.due_in(100.0) == 0.0
+
+
+def test_an_address_is_sure_five_seconds_after_its_last_change() -> None:
+    node = reconnect()
+    node.moved(100.0)
+    node.moved(102.0)
+
+    assert [node.has_settled(now) for now in (106.9, 107.0)] == [False, True]
 
 
 def test_connecting_may_take_longer_after_each_failure() -> None:

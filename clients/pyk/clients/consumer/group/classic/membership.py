@@ -458,15 +458,14 @@ class ClassicMembership:
     # -- what goes wrong ---------------------------------------------------------------------------
 
     def _refused(self, code: ErrorCode, now: float, request: str) -> None:
-        error = refusal(code, request, self._options)
+        note = self.failures.forgotten if code in NOT_A_MEMBER else self.failures.failed
+        note(refusal(code, request, self._options), now)
         if code in NOT_A_MEMBER:
-            self.failures.forgotten(error, now)
             log.info("Group %s does not know this member: %s", self._options.group_id, code.name)
             self._reset_member(keep_id=code is ErrorCode.ILLEGAL_GENERATION)
             self._lose_partitions()
             self._try_joining_again(now, f"{code.name} to its {request}")
         elif code in TRY_AGAIN or code.retriable:
-            self.failures.failed(error, now)
             if code in COORDINATOR_MOVED:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
