@@ -23,7 +23,6 @@ cdef class NodeConnection:
     cdef double _expires_at
     cdef object _closed
     cdef double _warn_again_at
-    cdef double _moved_at
 
     @cython.locals(now=double, connection=Connection, pending=PendingRequest)
     cpdef submit(self, request, double timeout, within, waiter)
