@@ -180,6 +180,34 @@ def test_the_verifiable_clients_see_every_record(bootstrap: str) -> None:
     assert sum(event["count"] for event in consumed) == 50
 
 
+def test_the_latency_tool_gets_each_record_back(bootstrap: str) -> None:
+    topic = "java-latency"
+    tool("TopicCommand", bootstrap, "--create", "--topic", topic)
+
+    to_measure = ("--topic", topic, "--num-records", "20", "--producer-acks", "all")
+    printed = tool("EndToEndLatency", bootstrap, *to_measure, "--record-size", "100")
+
+    assert "Percentiles: 50th" in printed
+
+
+def test_the_compaction_tester_finds_the_last_value_of_every_key(tmp_path: Path) -> None:
+    options = [
+        *("--config", "log.segment.bytes=1048576"),
+        *("--config", "log.cleaner.backoff.ms=100"),
+        *("--config", "log.cleaner.min.cleanable.ratio=0.1"),
+    ]
+    records = ("--messages", "100000", "--duplicates", "10", "--percent-deletes", "20")
+    with BrokerProcess(tmp_path, *options) as broker:
+        printed = tool(
+            "LogCompactionTester", broker.bootstrap, *records, "--topics", "2", "--sleep", "10"
+        )
+
+    produced, consumed = re.findall(r"(\d+) rows of data", printed)
+    assert produced == "200000"
+    assert int(consumed) < 200_000, "nothing was compacted"
+    assert " 0 mismatches" in printed
+
+
 def config_tool(bootstrap: str, *arguments: str) -> str:
     command = ("--bootstrap-server", bootstrap, *arguments)
     done = apache_kafka.tool("kafka.admin.ConfigCommand", *command)

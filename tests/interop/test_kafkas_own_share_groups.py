@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from pyk.clients import Admin, NewTopic, Producer, TopicPartition
+from pyk.clients import (
+    Admin,
+    AlterConfig,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    Producer,
+    TopicPartition,
+)
 from support import apache_kafka
 from support.kafka_tools import run_tool
 
@@ -14,6 +24,17 @@ pytestmark = [
 ]
 
 SHARE_COMMAND = "consumer.group.ShareGroupCommand"
+
+
+@pytest.fixture
+def shared_records(bootstrap: str, request: pytest.FixtureRequest) -> str:
+    """A topic with 50 records."""
+    name = request.node.name.replace("_", "-")
+    with Admin(bootstrap) as admin, Producer(bootstrap) as producer:
+        admin.create_topics([NewTopic(name, 1)])
+        for number in range(50):
+            producer.send(name, b"%d" % number)
+    return name
 
 
 def tool(name: str, bootstrap: str, *arguments: str) -> list[list[str]]:
@@ -55,3 +76,40 @@ def test_the_tool_of_all_groups_shows_share_groups(bootstrap: str) -> None:
     listed = tool("GroupsCommand", bootstrap, "--list", "--share")
 
     assert ["java-listed", "Share", "share"] in listed
+
+
+def test_the_verifiable_share_consumer_takes_and_acknowledges_every_record(
+    bootstrap: str, shared_records: str
+) -> None:
+    printed = run_tool(
+        "VerifiableShareConsumer",
+        *("--bootstrap-server", bootstrap, "--topic", shared_records, "--group-id", "verifiers"),
+        *("--max-messages", "50", "--offset-reset-strategy", "earliest"),
+    )
+
+    events = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+    counts = {
+        name: sum(event["count"] for event in events if event["name"] == name)
+        for name in ("records_consumed", "offsets_acknowledged")
+    }
+    assert counts == {"records_consumed": 50, "offsets_acknowledged": 50}
+
+
+def test_the_performance_tool_of_share_consumers_reads_every_record(
+    bootstrap: str, shared_records: str
+) -> None:
+    with Admin(bootstrap) as admin:
+        group = ConfigResource(ConfigResourceType.GROUP, "measured")
+        from_start = AlterConfig("share.auto.offset.reset", "earliest")
+        admin.incremental_alter_configs({group: [from_start]})
+
+    measured = tool(
+        "ShareConsumerPerformance",
+        bootstrap,
+        *("--topic", shared_records, "--group", "measured", "--num-records", "50"),
+        *("--timeout", "60000"),
+    )
+
+    header = "start.time, end.time, data.consumed.in.MB, MB.sec, nMsg.sec, data.consumed.in.nMsg"
+    assert " ".join(measured[0]).startswith(header)
+    assert " ".join(measured[-1]).split(", ")[5] == "50"

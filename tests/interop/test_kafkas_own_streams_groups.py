@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pyk.clients import Admin, NewTopic, TopicPartition
+from pyk.clients import Admin, NewTopic, Producer, TopicPartition
 from support import apache_kafka
 from support.broker_requests import coordinator_of
 from support.kafka_tools import run_tool
@@ -65,3 +65,26 @@ def test_the_tool_of_streams_groups_lists_describes_resets_and_deletes(bootstrap
         tool(STREAMS_COMMAND, bootstrap, "--delete", *group, "--delete-all-internal-topics")
         assert tool(STREAMS_COMMAND, bootstrap, "--list") == []
         assert STORE not in admin.list_topics()
+
+
+def test_the_tool_that_resets_applications_sets_their_input_back(bootstrap: str) -> None:
+    inputs, application = "java-reset-input", "java-reset"
+    changelog = f"{application}-counts-changelog"
+    partition = TopicPartition(inputs, 0)
+    with Admin(bootstrap) as admin, Producer(bootstrap) as producer:
+        admin.create_topics([NewTopic(inputs, 1), NewTopic(changelog, 1)])
+        for number in range(5):
+            producer.send(inputs, b"%d" % number)
+        producer.flush()
+        admin.alter_consumer_group_offsets(application, {partition: 4})
+
+        printed = run_tool(
+            "StreamsResetter",
+            *("--bootstrap-server", bootstrap),
+            *("--application-id", application, "--input-topics", inputs, "--force"),
+        )
+
+        assert f"Topic: {inputs} Partition: 0 Offset: 0" in printed
+        committed = admin.list_consumer_group_offsets(application)[partition]
+        assert committed.offset == 0  # type: ignore[union-attr]
+        assert changelog not in admin.list_topics()
