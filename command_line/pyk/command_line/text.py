@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 
 def to_line(form: Any) -> str:
     """Return JSON on one line; all characters that are not ASCII are escaped."""
+    return _encoder()(form)
+
+
+@cache
+def _encoder() -> Callable[[Any], str]:
+    """Return the encoder, which ``json.dumps`` would make again for each record."""
     import json  # tables need none
 
-    return json.dumps(form, separators=(",", ":"))
+    return json.JSONEncoder(separators=(",", ":")).encode
 
 
 def printable(text: str) -> str:

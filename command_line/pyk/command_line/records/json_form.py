@@ -24,27 +24,24 @@ WRITTEN_BY_PYK = {"topic", "offset"}
 """Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
 
 
-def record_form(record: ConsumerRecord[bytes | None, bytes | None]) -> dict[str, Any]:
-    """Return the JSON form of a record."""
-    return {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "key": data_form(record.key),
-        "value": data_form(record.value),
-        "headers": [[name, data_form(value)] for name, value in record.headers],
-    }
+def to_json(record: ConsumerRecord[bytes | None, bytes | None]) -> bytes:
+    """Return a record as a line of JSON; ``pyk consume --json`` does it for each."""
+    headers = ",".join([f"[{to_line(name)},{_json(data)}]" for name, data in record.headers])
+    return (
+        f'{{"topic":{to_line(record.topic)},"partition":{record.partition},'
+        f'"offset":{record.offset},"timestamp":{record.timestamp},'
+        f'"key":{_json(record.key)},"value":{_json(record.value)},"headers":[{headers}]}}\n'
+    ).encode()
 
 
-def data_form(data: bytes | None) -> Any:
-    """Return a key or a value for JSON."""
+def _json(data: bytes | None) -> str:
+    """Return the JSON of a key or a value."""
     if data is None:
-        return None
+        return "null"
     try:
-        return data.decode()
+        return to_line(data.decode())
     except UnicodeDecodeError:
-        return {BASE64: base64.b64encode(data).decode()}
+        return to_line({BASE64: base64.b64encode(data).decode()})
 
 
 def parse_record(line: bytes) -> OutgoingRecord:

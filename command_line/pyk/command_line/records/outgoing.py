@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyk.runtime import slotted
 
 Header = tuple[str, bytes | None]
@@ -28,6 +30,15 @@ class LineReader:
     """After ``name=value,name=value``, at the beginning of a line."""
     null: bytes | None = None
     """Keys and values like this are null."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a line is a value and nothing else."""
+        return self.separator is None and self.header_separator is None
+
+    def values(self, lines: Iterable[bytes]) -> Iterable[bytes | None]:
+        """Return the values that plain lines are."""
+        return lines if self.null is None else map(self._data, lines)
 
     def read(self, line: bytes) -> OutgoingRecord:
         """Return the record; raise ``ValueError`` if a separator is missing."""
@@ -68,6 +79,8 @@ class Additions:
 
     def to(self, record: OutgoingRecord) -> OutgoingRecord:
         """Return a record with them."""
+        if self.key is None and self.partition is None and not self.headers:
+            return record
         return slotted.evolve(
             record,
             key=self.key if record.key is None else record.key,

@@ -14,7 +14,7 @@ from pyk.command_line.frame.commands import colour_wish
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import is_terminal, wants_json
 from pyk.command_line.records.filters import RecordFilter
-from pyk.command_line.text import printable, to_line
+from pyk.command_line.text import printable
 
 Records = ConsumerRecords[Any, Any]
 Condition = Callable[[Any], bool] | None
@@ -136,9 +136,9 @@ def _accepts(record_filter: RecordFilter, inside: Condition) -> Condition:
 
 def _default_format() -> Callable[[Any], bytes]:
     if wants_json():
-        from pyk.command_line.records.json_form import record_form  # which loads json
+        from pyk.command_line.records.json_form import to_json  # which loads json
 
-        return lambda record: to_line(record_form(record)).encode() + b"\n"
+        return to_json
     if not is_terminal():
         return _line
     return _without_colour if colour_wish() is False else _on_terminal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from pyk.clients import (
@@ -93,20 +93,24 @@ class Sending:
     def send(self, record: OutgoingRecord) -> None:
         """Send a record when it is due; raise the error of an earlier one."""
         self._check_partition(record.partition)
-        self.paced.wait()
-        self._pending.append(
-            self.client.send(
-                self.topic,
-                record.value,
-                record.key,
-                partition=record.partition,
-                headers=list(record.headers) or None,
-                timestamp_ms=record.timestamp_ms,
+        self.send_values((record.value,), record)
+
+    def send_values(self, values: Iterable[bytes | None], rest: OutgoingRecord) -> None:
+        """Send a record of each value, each like ``rest`` otherwise.
+
+        Raises the error of an earlier record. The loop is what `pyk produce` spends its time in.
+        """
+        send, pending, wait = self.client.send, self._pending, self.paced.wait
+        topic, key, partition = self.topic, rest.key, rest.partition
+        headers, at = list(rest.headers) or None, rest.timestamp_ms
+        for value in values:
+            wait()
+            pending.append(
+                send(topic, value, key, partition=partition, headers=headers, timestamp_ms=at)
             )
-        )
-        self.count += 1
-        while self._pending and self._pending[0].done():
-            self._settle_first()
+            self.count += 1
+            while pending and pending[0].done():
+                self._settle_first()
 
     def send_tables(self, tables: Iterator[Any]) -> None:
         """Send Arrow tables with the columns of records."""
@@ -186,13 +190,18 @@ def _send_records(
     reader: LineReader,
     additions: Additions,
 ) -> None:
-    number = 0
+    before = sending.count
+    pieces = _pieces(name, kind, delimiter)
     try:
-        for number, data in enumerate(_pieces(name, kind, delimiter), start=1):  # noqa: B007
-            sending.send(additions.to(_record(data, kind, reader)))
+        if kind == "lines" and reader.is_plain:
+            sending.send_values(reader.values(pieces), additions.to(OutgoingRecord()))
+        else:
+            for data in pieces:
+                sending.send(additions.to(_record(data, kind, reader)))
     except KafkaError:
         raise
     except (TypeError, ValueError) as error:  # of a record that cannot be sent
+        number = sending.count - before + 1
         raise CommandError(f"{shown(name)}, record {number}: {error}") from None
 
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyk.clients import ConsumerRecord
-from pyk.command_line.records.json_form import parse_record, record_form
+from pyk.command_line.records.json_form import parse_record, to_json
 from pyk.command_line.records.outgoing import OutgoingRecord
-from pyk.command_line.text import to_line
 
 DATA = st.none() | st.binary(max_size=20)
 
@@ -19,7 +18,10 @@ def test_text_is_a_string_and_other_bytes_are_base64() -> None:
         "orders", 1, 7, timestamp=5, key=b"\xff", value="é".encode(), headers=(("h", None),)
     )
 
-    assert record_form(record) == {
+    line = to_json(record)
+
+    assert line.endswith(b"\n")
+    assert json.loads(line) == {
         "topic": "orders", "partition": 1, "offset": 7, "timestamp": 5,
         "key": {"base64": "/w=="}, "value": "é", "headers": [["h", None]],
     }  # fmt: skip
@@ -31,7 +33,7 @@ def test_what_is_printed_can_be_sent_again(
 ) -> None:
     record = ConsumerRecord("t", 3, 9, timestamp=5, key=key, value=value, headers=tuple(headers))
 
-    parsed = parse_record(to_line(record_form(record)).encode())
+    parsed = parse_record(to_json(record))
 
     assert parsed == OutgoingRecord(
         key=key, value=value, headers=tuple(headers), partition=3, timestamp_ms=5
