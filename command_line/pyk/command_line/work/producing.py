@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from pyk.clients import (
@@ -19,7 +19,7 @@ from pyk.clients.wording import counted
 from pyk.command_line.frame.connecting import producer
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import note, print_json, wants_json
-from pyk.command_line.records.outgoing import Additions, LineReader, OutgoingRecord, Pace
+from pyk.command_line.records.outgoing import Additions, Header, LineReader, OutgoingRecord, Pace
 from pyk.command_line.records.sources import STANDARD_INPUT, TABLES, format_of, shown
 from pyk.command_line.work.table_files import read_tables
 from pyk.runtime import slotted
@@ -92,32 +92,43 @@ class Sending:
 
     def send(self, record: OutgoingRecord) -> None:
         """Send a record when it is due; raise the error of an earlier one."""
-        self._check_partition(record.partition)
-        self.send_values((record.value,), record)
+        self.add(
+            record.value, record.key, list(record.headers), record.partition, record.timestamp_ms
+        )
 
-    def send_values(self, values: Iterable[bytes | None], rest: OutgoingRecord) -> None:
-        """Send a record of each value, each like ``rest`` otherwise.
-
-        Raises the error of an earlier record. The loop is what `pyk produce` spends its time in.
-        """
-        send, pending, wait = self.client.send, self._pending, self.paced.wait
-        topic, key, partition = self.topic, rest.key, rest.partition
-        headers, at = list(rest.headers) or None, rest.timestamp_ms
-        for value in values:
-            wait()
-            pending.append(
-                send(topic, value, key, partition=partition, headers=headers, timestamp_ms=at)
+    def add(
+        self,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Sequence[Header],
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> None:
+        """Do the same with the parts of a record; a command spends its time here."""
+        if partition is not None and partition not in self.partitions:
+            self._look_for(partition)
+        self.paced.wait()
+        pending = self._pending
+        pending.append(
+            self.client.send(
+                self.topic,
+                value,
+                key,
+                partition=partition,
+                headers=headers or None,
+                timestamp_ms=timestamp_ms,
             )
-            self.count += 1
-            while pending and pending[0].done():
-                self._settle_first()
+        )
+        self.count += 1
+        while pending and pending[0].done():
+            self._settle_first()
 
     def send_tables(self, tables: Iterator[Any]) -> None:
         """Send Arrow tables with the columns of records."""
         for table in tables:
             if "partition" in table.schema.names:
                 for partition in table["partition"].unique().to_pylist():
-                    self._check_partition(partition)
+                    self._look_for(partition)
             batch = self.client.send_batch(self.topic, table)
             self.count += len(batch)
             batch.result()
@@ -125,8 +136,9 @@ class Sending:
                 for delivery in batch:
                     self._settle(delivery)
 
-    def _check_partition(self, partition: int | None) -> None:
-        if partition is not None and partition not in self.partitions:
+    def _look_for(self, partition: int) -> None:
+        """Raise if the topic has no such partition, not even since the start."""
+        if partition not in self.partitions:
             self.partitions = self.client.partitions_for(self.topic)
             _check_partition(self.topic, partition, self.partitions)
 
@@ -135,6 +147,11 @@ class Sending:
         self.client.flush()
         while self._pending:
             self._settle_first()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every record is acknowledged."""
+        return not self._pending
 
     def _settle_first(self) -> None:
         """Settle the oldest record; one that failed stays, so that it is never forgotten."""
@@ -194,7 +211,9 @@ def _send_records(
     pieces = _pieces(name, kind, delimiter)
     try:
         if kind == "lines" and reader.is_plain:
-            sending.send_values(reader.values(pieces), additions.to(OutgoingRecord()))
+            rest = additions.to(OutgoingRecord())
+            for value in reader.values(pieces):
+                sending.add(value, rest.key, rest.headers, rest.partition, None)
         else:
             for data in pieces:
                 sending.send(additions.to(_record(data, kind, reader)))
