@@ -26,6 +26,7 @@ from pyk.reference_broker.config.log_config import (
     MAX_INT64,
     TIMESTAMP_TYPES,
     is_gzip_level,
+    is_retention,
 )
 from pyk.reference_broker.config.log_dirs_config import LogDirsConfig
 from pyk.runtime import slotted
@@ -268,6 +269,7 @@ class BrokerConfig(LogDirsConfig):
     log_retention_bytes: int = long(-1, update_mode=_DYNAMIC, doc="The default of retention.bytes.")
     log_retention_ms: int | None = long(
         None,
+        check=is_retention,
         update_mode=_DYNAMIC,
         fallbacks=(
             Fallback(name="log.retention.minutes", unit=MINUTE_MS),
@@ -276,9 +278,13 @@ class BrokerConfig(LogDirsConfig):
         doc="The default of retention.ms; if not set, log.retention.minutes is.",
     )
     log_retention_minutes: int | None = integer(
-        None, doc="The default of retention.ms in minutes; if not set, log.retention.hours is."
+        None,
+        check=is_retention,
+        doc="The default of retention.ms in minutes; if not set, log.retention.hours is.",
     )
-    log_retention_hours: int = integer(168, doc="The default of retention.ms in hours.")
+    log_retention_hours: int = integer(
+        168, check=is_retention, doc="The default of retention.ms in hours; -1 is unlimited."
+    )
     log_roll_jitter_ms: int | None = long(
         None,
         minimum=0,

@@ -27,6 +27,11 @@ COMPRESSION_TYPES = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 
+def is_retention(text: str) -> bool:
+    """Return whether a time is one that brokers keep records for; with 0 they would keep none."""
+    return int(text) != 0
+
+
 def is_gzip_level(level: str) -> bool:
     """Return whether records may be compressed at a level: 0 would not compress them."""
     return level != "0"

@@ -57,12 +57,30 @@ _FOR_ALL_LISTENERS = ("max.connections", "max.connection.creation.rate", "num.ne
 """What one listener may have for itself on all brokers."""
 
 _MIN_DEDUPE_BYTES = 1 << 20
+_PER_IP = "max.connections.per.ip"
+_OVERRIDES = "max.connections.per.ip.overrides"
+_FROM_RETENTION = -2
+
+_CLASSES = {
+    "metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter",),
+    "principal.builder.class": (
+        "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+    ),
+    "ssl.engine.factory.class": (),
+}
+"""What a broker without other classes of Java can be given."""
 
 
-def check_broker_configs(name: str, changed: Mapping[str, str], config: BrokerConfig) -> None:
+def check_broker_configs(
+    name: str,
+    changed: Mapping[str, str],
+    config: BrokerConfig,
+    *,
+    removed: Collection[str] = (),
+) -> None:
     """Raise :class:`ApiError` unless the broker, or all for "", may be given these.
 
-    Unknown names are accepted, as in Kafka.
+    Unknown names are accepted, as in Kafka. ``removed`` are names that return to their defaults.
     """
     _refuse("Cannot update these configs dynamically", filter(_is_fixed, changed))
     _refuse(
@@ -84,6 +102,9 @@ def check_broker_configs(name: str, changed: Mapping[str, str], config: BrokerCo
         for each, value in values.items():
             check_assignment_interval(each, value, config)
         _check_compaction(values, config)
+        _check_connections_per_ip(values, removed, config)
+        _check_local_retention(values, config)
+        _check_classes(values)
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
@@ -130,6 +151,57 @@ def _check_compaction(values: Mapping[str, object], config: BrokerConfig) -> Non
         raise InvalidConfigError(
             f"{size_name} must be at least 1MB per cleaner thread.", name=size_name
         )
+
+
+def _check_connections_per_ip(
+    values: Mapping[str, object], removed: Collection[str], config: BrokerConfig
+) -> None:
+    limit = values.get(_PER_IP, None if _PER_IP in removed else config.max_connections_per_ip)
+    overrides = values.get(
+        _OVERRIDES, "" if _OVERRIDES in removed else config.max_connections_per_ip_overrides
+    )
+    if limit == 0 and not overrides:
+        raise InvalidConfigError(
+            f"{_PER_IP} can be 0 only if {_OVERRIDES} is set: nobody could connect to the broker "
+            "any more",
+            name=_PER_IP,
+        )
+
+
+def _check_local_retention(values: Mapping[str, object], config: BrokerConfig) -> None:
+    """Raise if more of a partition would be kept here than is kept at all (KIP-405)."""
+    for unit in ("ms", "bytes"):
+        local_name, name = f"log.local.retention.{unit}", f"log.retention.{unit}"
+        if local_name not in values and name not in values:
+            continue
+        local = values.get(local_name, getattr(config, local_name.replace(".", "_")))
+        retention = values.get(name, getattr(config, name.replace(".", "_")))
+        assert isinstance(local, int)
+        assert isinstance(retention, int)
+        if local == _FROM_RETENTION or retention < 0:
+            continue
+        if local == -1:
+            raise InvalidConfigError(
+                f"{local_name} must not be -1, as {name} is {retention}", name=local_name
+            )
+        if local > retention:
+            raise InvalidConfigError(
+                f"{local_name} must be {retention} at most, as {name} is", name=local_name
+            )
+
+
+def _check_classes(values: Mapping[str, object]) -> None:
+    for name in _CLASSES.keys() & values.keys():
+        value = values[name]
+        given = value if isinstance(value, tuple) else (value,)
+        for each in given:
+            if each not in _CLASSES[name]:
+                known = ", ".join(_CLASSES[name]) or "none"
+                raise InvalidConfigError(
+                    f"Class {each} could not be found for {name}: the reference broker loads no "
+                    f"classes of Java (known: {known})",
+                    name=name,
+                )
 
 
 def check_min_insync_replicas(

@@ -139,6 +139,7 @@ class Configs:
     def _records(self, resource: Resource, values: Mapping[str, str]) -> list[Message]:
         before = self._image.config(resource.type, resource.name)
         changed = {name: value for name, value in values.items() if before.get(name) != value}
+        removed: dict[str, str | None] = {name: None for name in before if name not in values}
         if resource.type == TOPIC_RESOURCE:
             _check_topic_configs(values)
         elif resource.type == GROUP_RESOURCE:
@@ -146,9 +147,8 @@ class Configs:
         elif resource.type == CLIENT_METRICS_RESOURCE:
             _check_subscription(values)
         else:
-            check_broker_configs(resource.name, changed, self._config())
+            check_broker_configs(resource.name, changed, self._config(), removed=removed)
             self._check_cordoned(changed)
-        removed: dict[str, str | None] = {name: None for name in before if name not in values}
         if resource.type == BROKER_RESOURCE and ELR_VERSION in self._image.features:
             check_min_insync_replicas(resource.name, changed, removed)
         return [
