@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +18,7 @@ from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.moments import LATEST, Moment
 from pyk.command_line.records.filters import RecordFilter
+from pyk.command_line.work.interrupts import Interrupts, interrupts
 from pyk.command_line.work.printing import Printer, output_is_closed, printer_for
 from pyk.runtime import slotted
 
@@ -70,8 +68,8 @@ def read_topic(
     }
     if wanted.group is not None:
         options["group.id"] = wanted.group
-    with _stopped_by_sigterm(), consumer(options, defaults) as client:
-        reading = Reading(client, wanted, printer)
+    with interrupts() as signals, consumer(options, defaults) as client:
+        reading = Reading(client, wanted, printer, signals)
         try:
             reading.run()
         except KeyboardInterrupt:
@@ -84,8 +82,11 @@ def read_topic(
 class Reading:
     """One run of the command."""
 
-    def __init__(self, client: Consumer[Any, Any], wanted: Wanted, printer: Printer) -> None:
+    def __init__(
+        self, client: Consumer[Any, Any], wanted: Wanted, printer: Printer, signals: Interrupts
+    ) -> None:
         self._client, self._wanted, self._printer = client, wanted, printer
+        self._signals = signals
         self._ends: dict[TopicPartition, int] = {}
         """Where to stop in each partition; empty where new records are followed."""
         self._positions: dict[TopicPartition, int] = {}
@@ -104,8 +105,9 @@ class Reading:
             records = self._client.poll(self._patience(), self._room())
             if not records and output_is_closed():
                 return
-            self._printer.take(records, self._inside(records))
-            self._note(records)
+            with self._signals.held():  # what is printed is also committed
+                self._printer.take(records, self._inside(records))
+                self._note(records)
             self.commit()
             if self._room() == 0:
                 return
@@ -227,16 +229,3 @@ def partitions_of(client: Consumer[Any, Any], topic: str) -> set[int]:
     with admin() as other:
         advice = did_you_mean(topic, other.list_topics(internal=True))
     raise CommandError(f"topic {topic!r} does not exist; {advice or 'see pyk topic list'}")
-
-
-@contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C in the block, so that a member leaves its group."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
