@@ -63,7 +63,7 @@ def replica_findings(topic: TopicState, min_in_sync: int | None) -> Iterator[Fin
 
 def offsets_findings(topic: TopicState, min_in_sync: int | None) -> Iterator[Finding]:
     """Yield what keeps the topic of groups from storing their offsets; nothing if it works."""
-    for one in () if topic.error_code else replica_findings(topic, min_in_sync):
+    for one in replica_findings(topic, min_in_sync):
         if one.status is Status.FAILED:
             meaning = f"groups can neither commit nor get members: {one.meaning}"
             yield slotted.evolve(one, meaning=meaning)

@@ -84,6 +84,21 @@ def test_an_advertised_address_that_fails_leads_to_the_broker() -> None:
     assert finding.advice == f"is it? {CORRECT_LISTENERS}"
 
 
+@pytest.mark.parametrize(
+    ("hint", "advice"),
+    [("start it", f"start it; {CORRECT_LISTENERS}"), ("", CORRECT_LISTENERS)],
+)
+def test_the_advice_on_an_advertised_address_follows_the_hint_of_the_attempt(
+    hint: str, advice: str
+) -> None:
+    attempt = slotted.evolve(REFUSED, hint=hint)
+    unreached = Unreached("shop:9092", Stage.TCP, NodeUnavailableError("x"), (attempt,))
+
+    (finding,) = connection_findings(unreached, [], is_advertised=True)
+
+    assert finding.advice == advice
+
+
 def test_a_refused_login_is_explained() -> None:
     error = SaslAuthenticationFailedError("wrong password; check it")
     error.advice = "check it"

@@ -327,6 +327,14 @@ def test_a_group_of_consumers_whose_lag_cannot_be_read_is_not_of_another_type(
     assert (finding.status, finding.seen) == (Status.FAILED, "no leader")
 
 
+def test_a_classic_group_of_other_programs_is_told_by_its_protocol_type() -> None:
+    listed = GroupListing("billing", "connect", "Stable", "classic", 0)
+
+    finding = listed_finding("billing", UnknownServerError("no leader"), listed)
+
+    assert finding.seen == "its type is connect"
+
+
 def test_a_topic_that_the_client_may_not_see_hides_the_lag_of_a_group() -> None:
     finding = listed_finding("billing", TopicAuthorizationFailedError("not allowed"), None)
 
