@@ -32,6 +32,40 @@ async def orders() -> AsyncIterator[AsyncCluster]:
         yield cluster
 
 
+def test_no_connection_stays_open() -> None:
+    world = World()
+
+    async def main() -> tuple[int, int]:
+        async with (
+            AsyncCluster(host="other") as other,
+            AsyncCluster(host="kafka", port=9092, advertise=other.bootstrap),
+        ):
+            before = world.network.open_connections
+            await doctor("kafka:9092")
+            await asyncio.sleep(1)
+            return before, world.network.open_connections
+
+    before, after = world.run(main())
+
+    assert after == before
+
+
+def test_the_time_that_a_connection_takes_is_told_in_milliseconds() -> None:
+    found: list[Finding] = []
+
+    async def main() -> None:
+        async with orders() as cluster:
+            cluster.faults.on("ApiVersions").once().delay(70)
+            await Diagnosis({"bootstrap.servers": cluster.bootstrap}, TIMEOUT, found.append).run(
+                [], []
+            )
+
+    World().run(main())
+
+    (finding,) = [one for one in found if one.check == "ApiVersions"]
+    assert finding.seen == "it is a Kafka broker (70 ms)"
+
+
 def test_packets_that_are_dropped_are_told() -> None:
     world = World()
 

@@ -47,6 +47,19 @@ def test_a_name_that_is_unknown_is_told_beside_a_server_that_works(cluster: Clus
     assert found.only["advice"] == "is the name right, and known on this machine?"
 
 
+def test_a_server_is_told_by_its_name_and_by_the_address_that_was_connected_to(
+    cluster: Cluster,
+) -> None:
+    port = cluster.bootstrap.rpartition(":")[2]
+
+    found = doctor(f"localhost:{port}")
+
+    tcp = [one for one in found.ran.json if one["check"] == "TCP" and one["status"] == "ok"]
+    assert [(one["subject"], one["seen"]) for one in tcp if one["subject"][:5] == "local"] == [
+        (f"localhost:{port}", f"127.0.0.1:{port} accepts connections")
+    ]
+
+
 def test_a_port_that_refuses_is_told_beside_a_server_that_works(cluster: Cluster) -> None:
     found = doctor(f"127.0.0.1:1,{cluster.bootstrap}", "-t", "orders")
 
