@@ -5,6 +5,9 @@ earliest, latest    the log start, the log end
 -10                 ten offsets before the log end, in each partition
 2026-03-01T12:00    a time, in UTC without a zone; also 2026-03-01, and @1772366400000 in ms
 15m                 that long ago: ms, s, m, h, d, w
+
+``-0`` is refused. By the rule it is the end, but kcat reads it as offset 0: who writes the one and
+gets the other reads, or deletes, all or nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pyk.runtime import slotted
 
 DURATION = r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)(?: ago)?"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_TIME_MS = 2**63 - 1
 UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 FORMS = "earliest, latest, an offset, -N for the last N, a time such as 2026-03-01T12:00, or 15m"
 
@@ -81,19 +85,28 @@ def parse_moment(text: str, now_ms: int) -> Moment:
     ):
         if word in names:
             return moment
+    if re.fullmatch(r"-0+", word):
+        raise ValueError(
+            f"{word!r} may mean the start or the end: write 0 for offset 0, or latest for the end"
+        )
     if re.fullmatch(r"-?\d+", word):
         return Moment(offset=int(word))
     if re.fullmatch(r"@\d+", word):
-        return Moment(time_ms=int(word[1:]))
+        return _time(int(word[1:]))
     if (duration := re.fullmatch(DURATION, word)) is not None:
-        return Moment(time_ms=now_ms - round(float(duration[1]) * UNITS_MS[duration[2]]))
+        return _time(now_ms - float(duration[1]) * UNITS_MS[duration[2]])
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(f"{printable(text)!r} must be {FORMS}") from None
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
-    return Moment(time_ms=round(at.timestamp() * 1000))
+    return _time(at.timestamp() * 1000)
+
+
+def _time(time_ms: float) -> Moment:
+    """Return a time, moved to the nearest one that a record may have."""
+    return Moment(time_ms=round(min(max(time_ms, 0), LAST_TIME_MS)))
 
 
 def time_text(time_ms: int | None) -> str | None:

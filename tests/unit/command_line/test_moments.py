@@ -31,6 +31,23 @@ def test_the_error_for_another_text_names_the_forms() -> None:
         parse_moment("yesterday", NOW)
 
 
+@pytest.mark.parametrize("text", ["-0", "-00"])
+def test_minus_zero_is_refused_because_tools_differ_on_it(text: str) -> None:
+    problem = rf"'{text}' may mean the start or the end: write 0 for offset 0, or latest for the end"
+
+    with pytest.raises(ValueError, match=problem):
+        parse_moment(text, NOW)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "0001-01-01T00:00+14:00", "999999w", "9" * 400 + "w"])
+def test_a_time_before_all_records_is_the_first_that_a_record_may_have(text: str) -> None:
+    assert parse_moment(text, NOW) == Moment(time_ms=0)
+
+
+def test_a_time_after_all_records_is_the_last_that_a_record_may_have() -> None:
+    assert parse_moment("@" + "9" * 23, NOW) == Moment(time_ms=2**63 - 1)
+
+
 @pytest.mark.parametrize(
     ("end", "start", "is_before"),
     [
