@@ -33,13 +33,17 @@ def test_the_error_for_another_text_names_the_forms() -> None:
 
 @pytest.mark.parametrize("text", ["-0", "-00"])
 def test_minus_zero_is_refused_because_tools_differ_on_it(text: str) -> None:
-    problem = rf"'{text}' may mean the start or the end: write 0 for offset 0, or latest for the end"
+    problem = (
+        rf"'{text}' may mean the start or the end: write 0 for offset 0, or latest for the end"
+    )
 
     with pytest.raises(ValueError, match=problem):
         parse_moment(text, NOW)
 
 
-@pytest.mark.parametrize("text", ["0001-01-01", "0001-01-01T00:00+14:00", "999999w", "9" * 400 + "w"])
+@pytest.mark.parametrize(
+    "text", ["0001-01-01", "0001-01-01T00:00+14:00", "999999w", "9" * 400 + "w"]
+)
 def test_a_time_before_all_records_is_the_first_that_a_record_may_have(text: str) -> None:
     assert parse_moment(text, NOW) == Moment(time_ms=0)
 

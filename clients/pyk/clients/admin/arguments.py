@@ -28,6 +28,13 @@ T = TypeVar("T")
 E = TypeVar("E", bound=enum.Enum)
 
 
+def checked_flag(given: Any, what: str) -> bool:
+    """Return True or False; a word such as "no" would count as True."""
+    if isinstance(given, bool):
+        return given
+    raise TypeError(f"{what} must be a bool, not {given!r}")
+
+
 def checked_name(given: Any, what: str) -> str:
     """Return one name: of a topic, a group."""
     if isinstance(given, str):
@@ -123,14 +130,9 @@ def checked_times(
     given: Mapping[TopicPartition, OffsetSpec | int],
 ) -> dict[TopicPartition, OffsetSpec | int]:
     """Return by partition which offset to look up."""
-    form = "OffsetSpec.LATEST or a time in milliseconds"
+    from pyk.clients.offsets.specs import checked_time  # few calls need it
 
-    def checked(place: Any) -> OffsetSpec | int:
-        if isinstance(place, bool) or not isinstance(place, int):
-            raise TypeError(f"an offset to list must be {form} since 1970, not {place!r}")
-        return place
-
-    return _by_partition(given, form, checked)
+    return _by_partition(given, "OffsetSpec.LATEST or a time in milliseconds", checked_time)
 
 
 def checked_share_offsets(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

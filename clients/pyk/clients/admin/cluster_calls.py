@@ -10,6 +10,7 @@ from pyk.clients.admin import cluster, features, quorums, raft_voters
 from pyk.clients.admin.arguments import (
     checked_broker_id,
     checked_enum,
+    checked_flag,
     checked_name,
     checked_node_id,
 )
@@ -181,6 +182,7 @@ class ClusterCalls:
         timeout: float | None,
     ) -> None:
         wanted = features.checked_updates(updates)
+        validate_only = checked_flag(validate_only, "validate_only")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyk.clients.admin import configs
-from pyk.clients.admin.arguments import checked_changes, checked_resources
+from pyk.clients.admin.arguments import checked_changes, checked_flag, checked_resources
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.routes import ToNodes
@@ -48,6 +48,7 @@ class ConfigCalls:
         timeout: float | None,
     ) -> None:
         listed = checked_changes(changes)
+        validate_only = checked_flag(validate_only, "validate_only")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[ConfigResource]) -> Any:

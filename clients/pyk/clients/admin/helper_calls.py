@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyk.clients.admin.arguments import checked_name, checked_partitions
+from pyk.clients.admin.arguments import checked_flag, checked_name, checked_partitions
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.configs import AlterConfig, ConfigResource, ConfigSource
@@ -42,6 +42,7 @@ class HelperCalls:
         dry_run: bool,
         timeout: float | None,
     ) -> dict[TopicPartition, OffsetReset]:
+        dry_run = checked_flag(dry_run, "dry_run")
         to = checked_reset(to)
         chosen = checked_choice(to, None if partitions is None else checked_partitions(partitions))
         deadline = await self._calls.begin(timeout)

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TypeVar
 
 from pyk.clients import admin
-from pyk.clients.admin.arguments import checked_names, checked_pause
 from pyk.clients.admin.core import AdminCore
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.topic_partition import TopicPartition
@@ -70,7 +69,7 @@ class AsyncHelperAdmin:
         found: Seen = await self._core.watch.wait_until(condition, every=every, timeout=timeout)
         return found
 
-    async def watch_groups(
+    def watch_groups(
         self,
         *,
         types: Iterable[str] = (),
@@ -82,11 +81,15 @@ class AsyncHelperAdmin:
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
-        seconds = checked_pause(every)
+        wanted, seconds = self._core.watch.checked(types, every, timeout)
+        return self._watch_groups(wanted, seconds, timeout)
+
+    async def _watch_groups(
+        self, types: list[str], seconds: float, timeout: float | None
+    ) -> AsyncIterator[admin.GroupChange]:
         known: dict[str, admin.GroupListing] = {}
-        wanted = checked_names(types, "a type")
         while True:
-            known, changes = await self._core.watch.changes(known, wanted, timeout)
+            known, changes = await self._core.watch.changes(known, types, timeout)
             for change in changes:
                 yield change
             await self._core.watch.pause(seconds)
@@ -169,10 +172,14 @@ class HelperAdmin:
         Lists the groups ``every`` so many seconds. A group changes with its state or coordinator.
         Never ends; raises as :meth:`list_groups` does.
         """
-        seconds = checked_pause(every)
+        wanted, seconds = self._core.watch.checked(types, every, timeout)
+        return self._watch_groups(wanted, seconds, timeout)
+
+    def _watch_groups(
+        self, types: list[str], seconds: float, timeout: float | None
+    ) -> Iterator[admin.GroupChange]:
         known: dict[str, admin.GroupListing] = {}
-        wanted = checked_names(types, "a type")
         while True:
-            known, changes = self._thread.call(self._core.watch.changes(known, wanted, timeout))
+            known, changes = self._thread.call(self._core.watch.changes(known, types, timeout))
             yield from changes
             self._thread.call(self._core.watch.pause(seconds))

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyk.clients.admin import quotas
 from pyk.clients.admin.access_arguments import checked_quota_alterations, checked_quota_filter
+from pyk.clients.admin.arguments import checked_flag
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.routes import ToAnyNode, ToController
@@ -40,6 +41,7 @@ class QuotaCalls:
         timeout: float | None,
     ) -> None:
         listed = checked_quota_alterations(alterations)
+        validate_only = checked_flag(validate_only, "validate_only")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[ClientQuotaEntity]) -> Any:

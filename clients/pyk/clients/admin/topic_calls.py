@@ -7,7 +7,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from pyk.clients.admin import topic_descriptions, topics
-from pyk.clients.admin.arguments import checked_counts, checked_positive, checked_topics
+from pyk.clients.admin.arguments import (
+    checked_counts,
+    checked_flag,
+    checked_positive,
+    checked_topics,
+)
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import ToAnyNode, ToController
 from pyk.clients.admin.topic_descriptions import TopicDescription
@@ -39,6 +44,7 @@ class TopicCalls:
         timeout: float | None,
     ) -> dict[str, CreatedTopic]:
         by_name = topics.by_name(new_topics)
+        validate_only = checked_flag(validate_only, "validate_only")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, names: Sequence[str]) -> Any:
@@ -142,6 +148,7 @@ class TopicCalls:
         timeout: float | None,
     ) -> None:
         wanted = checked_counts(counts)
+        validate_only = checked_flag(validate_only, "validate_only")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, names: Sequence[str]) -> Any:

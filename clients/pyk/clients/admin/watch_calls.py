@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyk.clients.admin.arguments import checked_pause
+from pyk.clients.admin.arguments import checked_pause, checked_words
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.conditions import Condition, Subject, checked_condition, last_seen
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.group_changes import GroupChange, by_id, group_changes
 from pyk.clients.admin.group_list_calls import GroupListCalls
-from pyk.clients.admin.group_listings import GroupListing
+from pyk.clients.admin.group_listings import TYPES, GroupListing
 from pyk.clients.admin.group_offset_calls import GroupOffsetCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.topic_calls import TopicCalls
+from pyk.clients.arguments import checked_seconds
 from pyk.clients.errors import (
     GroupIdNotFoundError,
     KafkaTimeoutError,
@@ -85,6 +86,13 @@ class WatchCalls:
                     return None if end is None else end.offset
         except (UnknownTopicOrPartitionError, GroupIdNotFoundError):
             return None
+
+    @staticmethod
+    def checked(types: Any, every: Any, timeout: Any) -> tuple[list[str], float]:
+        """Return the types of groups to watch, and the seconds between two looks."""
+        if timeout is not None:
+            checked_seconds(timeout, "timeout")
+        return checked_words(types, TYPES, "a type"), checked_pause(every)
 
     async def changes(
         self,

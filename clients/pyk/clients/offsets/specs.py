@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from pyk.clients.timestamps import milliseconds
 from pyk.runtime import slotted
 
 FIRST_LIST_VERSION = 1
@@ -28,6 +30,7 @@ class OffsetSpec(enum.IntEnum):
     """The offset of the oldest record that is yet to go to tiered storage; brokers since 4.2."""
 
 
+SPECS = frozenset(map(int, OffsetSpec))
 VERSIONS_OF_SPECS: Mapping[int, int] = {
     OffsetSpec.MAX_TIMESTAMP: 7,
     OffsetSpec.EARLIEST_LOCAL: 8,
@@ -35,6 +38,25 @@ VERSIONS_OF_SPECS: Mapping[int, int] = {
     OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
 """The first version of ListOffsets that knows each."""
+
+
+def checked_time(given: Any) -> OffsetSpec | int:
+    """Return a time in milliseconds, or a spec; raise ``ValueError`` for a number that is neither.
+
+    Brokers answer such a number with UNSUPPORTED_VERSION, as if a newer broker knew it.
+    """
+    if isinstance(given, bool) or not isinstance(given, int):
+        form = "OffsetSpec.LATEST or a time in milliseconds since 1970"
+        raise TypeError(f"an offset to list must be {form}, not {given!r}")
+    if given >= 0:
+        return milliseconds(given, "a time to look up")
+    if given in SPECS:
+        return given
+    specs = ", ".join(f"{spec.name} ({spec})" for spec in OffsetSpec)
+    raise ValueError(
+        f"an offset to list must be a time in milliseconds since 1970, or OffsetSpec.{specs}, "
+        f"not {given}"
+    )
 
 
 @slotted.frozen

@@ -20,6 +20,7 @@ from pyk.clients import (
     AlterConfigOperation,
     AsyncAdmin,
     ClientQuotaAlteration,
+    ClientQuotaEntity,
     ClientQuotaFilter,
     ClosedError,
     ConfigResource,
@@ -100,6 +101,24 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         TypeError,
         "OffsetSpec.LATEST or a time",
     ),
+    (
+        "a time before all",
+        lambda a: a.list_offsets({PLACE: -7}),
+        ValueError,
+        r"or OffsetSpec.LATEST \(-1\), .*, EARLIEST_PENDING_UPLOAD \(-6\), not -7",
+    ),
+    (
+        "a time after all",
+        lambda a: a.list_offsets({PLACE: 1 << 63}),
+        ValueError,
+        "more than 64 bits hold",
+    ),
+    (
+        "a run",
+        lambda a: a.reset_offsets("g", to="earliest", dry_run="no"),
+        TypeError,
+        "dry_run must be a bool, not 'no'",
+    ),
     ("a tuple", lambda a: a.describe_configs([("topic", "o")]), TypeError, "ConfigResource.topic"),
     (
         "a dict of settings",
@@ -170,10 +189,12 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     ("timeout", lambda a: a.list_topics(timeout=-1), ValueError, "from 0 on, not -1"),
     (
         "pause",
-        lambda a: next(a.watch_groups(every=0)),
+        lambda a: a.watch_groups(every=0),
         ValueError,
         "every must be a number of seconds above 0",
     ),
+    ("types", lambda a: a.watch_groups(types=["shared"]), ValueError, "classic, consumer, share"),
+    ("a wait", lambda a: a.watch_groups(timeout="5"), TypeError, "timeout must be a number"),
     ("condition", lambda a: a.wait_until("orders"), TypeError, "Until.topic_exists"),
     ("too many", lambda a: a.create_topics([NewTopic("o", 1 << 31)]), ValueError, "2147483647 at"),
     ("no new topics", lambda a: a.create_topics(None), TypeError, r"sequence of NewTopic\(name"),
@@ -204,6 +225,9 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
 ]
 
 
+QUOTA = ClientQuotaAlteration(ClientQuotaEntity({"user": "a"}), {})
+
+
 @pytest.fixture
 def admin() -> Iterator[Admin]:
     admin = Admin("127.0.0.1:1")
@@ -219,6 +243,32 @@ def test_a_mistake_is_named_before_anything_is_connected(
 ) -> None:
     with pytest.raises(error, match=words):
         call(admin)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a.create_topics([NewTopic("o")], validate_only="no"),
+        lambda a: a.create_partitions({"o": 3}, validate_only="no"),
+        lambda a: a.incremental_alter_configs({ConfigResource.topic("o"): []}, validate_only="no"),
+        lambda a: a.alter_client_quotas([QUOTA], validate_only="no"),
+        lambda a: a.update_features([FeatureUpdate("x", 1)], validate_only="no"),
+    ],
+    ids=["topics", "partitions", "configs", "quotas", "features"],
+)
+def test_a_word_is_not_taken_for_a_wish_to_validate_only(
+    admin: Admin, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(TypeError, match="validate_only must be a bool, not 'no'"):
+        call(admin)
+
+
+async def test_the_arguments_of_a_watch_are_checked_where_it_is_asked_for() -> None:
+    admin = AsyncAdmin("127.0.0.1:1")
+
+    with pytest.raises(ValueError, match="every must be a number of seconds above 0"):
+        admin.watch_groups(every=0)
+    await admin.close()
 
 
 @pytest.mark.parametrize(
