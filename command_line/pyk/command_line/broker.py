@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from pyk.command_line.frame.commands import PlainCommand
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.reference_broker.address import format_address
 from pyk.reference_broker.cluster import AsyncCluster
@@ -22,7 +23,7 @@ HOST, PORT = "127.0.0.1", 9092
 LOG_DIRS = frozenset(("log.dirs", "log.dir"))
 
 
-@click.command()
+@click.command(cls=PlainCommand)
 @click.option("--brokers", default=1, show_default=True, help="How many brokers to run.")
 @click.option("--host", show_default=HOST, help="The address to listen on.")
 @click.option(

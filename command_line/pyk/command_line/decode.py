@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from pyk.command_line.disk.log_segment import is_segment
-from pyk.command_line.frame.commands import settings_of
+from pyk.command_line.frame.commands import PlainCommand, settings_of
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.readable import Style
 from pyk.command_line.text import printable, to_line
@@ -43,7 +43,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
 
 
-@click.command()
+@click.command(cls=PlainCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[MESSAGE VERSION] SOURCE")
 @click.option("--api", metavar="NAME", help="SOURCE is a response of this API, such as Fetch.")
 @click.option("--version", type=int, help="The version of the request that was answered.")

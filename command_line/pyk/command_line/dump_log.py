@@ -19,7 +19,7 @@ from pyk.command_line.disk.internal_topics import decoder_for
 from pyk.command_line.disk.lines import DumpItem, Problem
 from pyk.command_line.disk.log_segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.disk.producers import dump_producer_snapshot
-from pyk.command_line.frame.commands import settings_of
+from pyk.command_line.frame.commands import PlainCommand, settings_of
 from pyk.command_line.readable import Style
 from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from pyk.runtime import slotted
@@ -44,7 +44,7 @@ def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[.
     )
 
 
-@click.command()
+@click.command(cls=PlainCommand)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--print-data-log", is_flag=True, help="Print the records, with key and value.")
 @click.option("--deep-iteration", is_flag=True, help="Print the records, without key and value.")

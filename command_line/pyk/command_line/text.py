@@ -20,6 +20,11 @@ def _encoder() -> Callable[[Any], str]:
     return json.JSONEncoder(separators=(",", ":")).encode
 
 
+def quoted(data: bytes) -> str:
+    """Return bytes as people write them: text in quotes, with escapes for what is not text."""
+    return f"'{printable(data.decode(errors='backslashreplace'))}'"
+
+
 def printable(text: str) -> str:
     """Return ``text`` with all characters escaped that are not printable."""
     if text.isprintable():

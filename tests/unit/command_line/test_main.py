@@ -50,6 +50,29 @@ def test_json_is_asked_for_before_a_command_that_needs_no_cluster() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("-b", "pyk"),
+        ("topic -b", "pyk topic"),
+        ("topic list -b", "pyk topic list"),
+        ("consume orders --from", "pyk consume"),
+        ("copy orders other --to-bootstrap", "pyk copy"),
+        ("broker --port", "pyk broker"),
+        ("decode --api", "pyk decode"),
+        ("dump-log --max-bytes", "pyk dump-log"),
+        ("completion --x", "pyk completion"),
+    ],
+)
+def test_the_error_for_a_missing_value_leads_to_the_help_of_the_command(
+    words: str, command: str
+) -> None:
+    ran = CliRunner().invoke(main, words.split())
+
+    assert ran.exit_code == 2
+    assert ran.stderr.endswith(f"(see {command} --help)\n")
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         ("-L", "No such option '-L'; what kcat does with -L, pyk cluster and pyk topic list do"),

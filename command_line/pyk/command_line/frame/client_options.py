@@ -13,12 +13,19 @@ from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.profiles import REFERENCES, Profiles
 from pyk.command_line.frame.settings import Settings
+from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.runtime import slotted
+
+ADDRESSES = ("bootstrap_servers", "bootstrap", "brokers", "broker_list", "metadata_broker_list")
+"""What the addresses of brokers are called, here and in other clients."""
 
 
 @slotted.frozen
 class References:
-    """How to look up what a reference leads to. Each raises ``OSError`` or ``LookupError``."""
+    """How to look up what a reference leads to.
+
+    Each raises ``OSError``, ``LookupError`` or ``ValueError``.
+    """
 
     environment: Mapping[str, str] = slotted.field(repr=False)
     read_file: Callable[[str], str]
@@ -33,8 +40,12 @@ class References:
             return self._look_up(kind, target).rstrip("\r\n")
         except KeyError:
             reason = "it is not set"
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8"
         except OSError as error:
             reason = error.strerror or str(error)
+        except ValueError as error:  # quotes of a command that do not end
+            reason = str(error)
         raise CommandError(f"{name}: {value!r} cannot be read: {reason}", ExitCode.USAGE)
 
     def _look_up(self, kind: str, target: str) -> str:
@@ -66,8 +77,11 @@ def client_options(
         given = merged(given, {"bootstrap_servers": servers})
     if "bootstrap_servers" not in _by_plain_name(given):
         profiles = read_profiles()
+        if named:
+            problem = f"{profiles.path}: profile {named!r} names no cluster; {_address_in(given)}"
+            raise CommandError(problem, ExitCode.USAGE)
         if profiles.default is None:
-            raise CommandError(_no_cluster(profiles), ExitCode.USAGE)
+            raise CommandError(_no_cluster(profiles, given), ExitCode.USAGE)
         given = merged(profiles.options_of(profiles.default), given)
     return given
 
@@ -91,7 +105,20 @@ def _by_plain_name(options: Mapping[str, object]) -> dict[str, tuple[str, object
     return {name.replace(".", "_"): (name, value) for name, value in options.items()}
 
 
-def _no_cluster(profiles: Profiles) -> str:
+def _address_in(given: Mapping[str, object]) -> str:
+    """Return how to name the cluster where a profile or ``-X`` may have misspelt it."""
+    if (written := _misspelt(given)) is not None:
+        return f"did you mean 'bootstrap_servers' by {written!r}?"
+    return 'give it bootstrap_servers = "HOST:PORT", or add -b HOST:PORT'
+
+
+def _misspelt(given: Mapping[str, object]) -> str | None:
+    return next((one for one in given if did_you_mean(one.replace(".", "_"), ADDRESSES)), None)
+
+
+def _no_cluster(profiles: Profiles, given: Mapping[str, object]) -> str:
+    if _misspelt(given) is not None:
+        return f"no cluster was named; {_address_in(given)}"
     also = f"; {profiles.path} has {', '.join(profiles.names)}" if profiles.names else ""
     return (
         f"no cluster was named: give -b HOST:PORT, set PYK_BOOTSTRAP, or choose a --profile{also}"

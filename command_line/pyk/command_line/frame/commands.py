@@ -120,7 +120,18 @@ def shared_options() -> list[click.Option]:
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-class _Sharing(click.Command):
+class PlainCommand(click.Command):
+    """A command whose errors lead to its own help; click forgets it where a value is missing."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or context
+            raise
+
+
+class _Sharing(PlainCommand):
     """A command with the shared options, which its help lists by themselves."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:

@@ -63,18 +63,24 @@ def _text_of(path: str) -> str:
 
 
 def _run_command(command: str) -> str:
-    """Return what the user's own command prints; raise ``OSError`` if it fails."""
+    """Return what the user's own command prints; raise ``OSError`` or ``ValueError`` otherwise."""
     import shlex
     import subprocess
 
-    done = subprocess.run(  # nosec B603  # noqa: S603 - as the user wrote it, without a shell
-        shlex.split(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=COMMAND_SECONDS,
-    )
+    words = shlex.split(command)
+    if not words:
+        raise OSError("it names no command")
+    try:
+        done = subprocess.run(  # nosec B603  # noqa: S603 - as the user wrote it, without a shell
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=COMMAND_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise OSError(f"the command did not end within {COMMAND_SECONDS} seconds") from None
     if done.returncode != 0:
         raise OSError(f"the command ended with status {done.returncode}")
     return done.stdout

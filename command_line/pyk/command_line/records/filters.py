@@ -49,8 +49,10 @@ def parse_pattern(text: str) -> Pattern:
 
 
 def parse_header(text: str) -> tuple[str, Pattern | None]:
-    """Return the condition ``NAME`` or ``NAME=PATTERN``."""
+    """Return the condition ``NAME`` or ``NAME=PATTERN``; raise ``ValueError`` without a name."""
     name, found, pattern = text.partition("=")
+    if not name:
+        raise ValueError(f"it must be NAME or NAME=REGEX, not {text!r}")
     return name, parse_pattern(pattern) if found else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyk.command_line.text import quoted
 from pyk.runtime import slotted
 
 Header = tuple[str, bytes | None]
@@ -46,13 +47,15 @@ class LineReader:
         if self.header_separator is not None:
             text, found, line = line.partition(self.header_separator)
             if not found:
-                raise ValueError(f"it has no separator {self.header_separator!r} after the headers")
+                raise ValueError(
+                    f"it has no separator {quoted(self.header_separator)} after the headers"
+                )
             headers = tuple(map(_header, text.split(b","))) if text else ()
         if self.separator is None:
             return OutgoingRecord(value=self._data(line), headers=headers)
         key, found, value = line.partition(self.separator)
         if not found:
-            raise ValueError(f"it has no separator {self.separator!r} after the key")
+            raise ValueError(f"it has no separator {quoted(self.separator)} after the key")
         return OutgoingRecord(key=self._data(key), value=self._data(value), headers=headers)
 
     def _data(self, data: bytes) -> bytes | None:
@@ -62,11 +65,11 @@ class LineReader:
 def _header(text: bytes) -> Header:
     name, found, value = text.partition(b"=")
     if not found or not name:
-        raise ValueError(f"a header must be NAME=VALUE, not {text!r}")
+        raise ValueError(f"a header must be NAME=VALUE, not {quoted(text)}")
     try:
         return name.decode(), value
     except UnicodeDecodeError:
-        raise ValueError(f"the name of a header must be UTF-8, not {name!r}") from None
+        raise ValueError(f"the name of a header must be UTF-8, not {quoted(name)}") from None
 
 
 @slotted.frozen(kw_only=True)

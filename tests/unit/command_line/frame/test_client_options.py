@@ -118,9 +118,49 @@ def test_the_error_without_a_cluster_says_how_to_name_one() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["bootstrap", "bootstrap_server", "bootstrap.server", "brokers", "metadata.broker.list"]
+)
+def test_a_profile_that_names_the_address_otherwise_is_told_so(name: str) -> None:
+    profiles = Profiles("config.toml", "local", {**PROFILES.by_name, "new": {name: "new:9092"}})
+
+    with pytest.raises(CommandError) as raised:
+        options(profiles=profiles, profile="new")
+
+    assert str(raised.value) == (
+        "config.toml: profile 'new' names no cluster; "
+        f"did you mean 'bootstrap_servers' by {name!r}?"
+    )
+
+
+def test_a_profile_without_an_address_does_not_lead_to_the_default_cluster() -> None:
+    profiles = Profiles("config.toml", "local", {**PROFILES.by_name, "new": {"acks": 1}})
+
+    with pytest.raises(CommandError) as raised:
+        options(profiles=profiles, profile="new")
+
+    assert str(raised.value) == (
+        "config.toml: profile 'new' names no cluster; give it bootstrap_servers = \"HOST:PORT\", "
+        "or add -b HOST:PORT"
+    )
+
+
+def test_a_misspelt_address_by_x_is_told() -> None:
+    profiles = Profiles("config.toml")
+
+    with pytest.raises(CommandError) as raised:
+        options(profiles=profiles, options={"bootstrap.server": "x:1"})
+
+    assert str(raised.value) == (
+        "no cluster was named; did you mean 'bootstrap_servers' by 'bootstrap.server'?"
+    )
+
+
 def read(path: str) -> str:
     if path == "missing":
         raise FileNotFoundError(2, "No such file or directory")
+    if path == "binary":
+        return b"\xff".decode()
     return f"what {path} holds\n"
 
 
@@ -151,6 +191,7 @@ def test_references_lead_to_the_environment_a_file_or_a_command(
     [
         ("env:NONE", "sasl_password: 'env:NONE' cannot be read: it is not set"),
         ("file:missing", "'file:missing' cannot be read: No such file or directory"),
+        ("file:binary", "'file:binary' cannot be read: it is not UTF-8"),
     ],
 )
 def test_the_error_for_a_reference_names_the_option(value: str, words: str) -> None:

@@ -49,3 +49,9 @@ def test_null_matches_no_pattern() -> None:
 def test_the_error_for_a_pattern_says_what_is_wrong() -> None:
     with pytest.raises(ValueError, match=r"'\(' is not a regular expression: "):
         parse_pattern("(")
+
+
+@pytest.mark.parametrize("text", ["", "=x"])
+def test_a_header_without_a_name_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=f"it must be NAME or NAME=REGEX, not '{text}'"):
+        parse_header(text)

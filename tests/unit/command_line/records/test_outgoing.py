@@ -28,9 +28,15 @@ def test_a_line_is_a_record(reader: LineReader, line: bytes, record: OutgoingRec
 @pytest.mark.parametrize(
     ("reader", "line", "words"),
     [
-        (LineReader(separator=b":"), b"a", "it has no separator b':' after the key"),
-        (LineReader(header_separator=b"\t"), b"a", r"it has no separator b'\\t' after the headers"),
-        (LineReader(header_separator=b"\t"), b"x\ta", "a header must be NAME=VALUE, not b'x'"),
+        (LineReader(separator=b":"), b"a", "it has no separator ':' after the key"),
+        (LineReader(separator=b"\xff"), b"a", r"it has no separator '\\xff' after the key"),
+        (LineReader(header_separator=b"\t"), b"a", r"it has no separator '\\t' after the headers"),
+        (LineReader(header_separator=b"\t"), b"x\ta", "a header must be NAME=VALUE, not 'x'"),
+        (
+            LineReader(header_separator=b"\t"),
+            b"\xff=1\ta",
+            r"the name of a header must be UTF-8, not '\\xff'",
+        ),
     ],
 )
 def test_a_line_without_a_separator_is_refused(reader: LineReader, line: bytes, words: str) -> None:
