@@ -21,6 +21,7 @@ from support.altering_proxy import AlteringProxy
 from support.apache_kafka import free_ports
 from support.certificates import Authority
 from support.doctor import WORKS, Broken, doctor, of_client, properties
+from support.forward_proxy import ForwardProxy
 
 
 @pytest.fixture
@@ -58,6 +59,19 @@ def test_a_server_is_told_by_its_name_and_by_the_address_that_was_connected_to(
     assert [(one["subject"], one["seen"]) for one in tcp if one["subject"][:5] == "local"] == [
         (f"localhost:{port}", f"127.0.0.1:{port} accepts connections")
     ]
+    (dns,) = [one for one in found.ran.json if one["check"] == "DNS"]
+    assert (dns["subject"], dns["status"]) == (f"localhost:{port}", "ok")
+    assert f"127.0.0.1:{port}" in dns["seen"]
+
+
+def test_a_name_is_looked_up_by_the_proxy_if_there_is_one(cluster: Cluster) -> None:
+    port = cluster.bootstrap.rpartition(":")[2]
+
+    with ForwardProxy() as proxy:
+        found = doctor(f"localhost:{port}", *properties(proxy=proxy.url("socks5h")))
+
+    assert (found.ran.code, found.findings) == (0, [])
+    assert "DNS" not in found.ok
 
 
 def test_a_port_that_refuses_is_told_beside_a_server_that_works(cluster: Cluster) -> None:
