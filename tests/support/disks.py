@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from pyk.reference_broker.storage.disk import Done, Work
 
@@ -40,6 +41,12 @@ class HeldDisk:
             done(failure)
         else:
             done(None)
+
+    def do_work(self) -> Callable[[], object]:
+        """Run the oldest work, and return what tells its owner that it is done."""
+        work, done = self._waiting.popleft()
+        work()
+        return partial(done, None)
 
     def do_all(self) -> None:
         """Run all waiting work, and the work that follows from it."""

@@ -114,7 +114,6 @@ class LogCompactor:
         self._is_closed = True
         for waiting in self._waiting:
             self._end(waiting)
-        self._waiting.clear()
 
     # Choosing
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import Log, Task
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import VirtualClock
 from support.compaction import COMPACTED, CompactedLog, keyed_batch
 from support.disks import HeldDisk
 from support.log_managers import TWO, log_config, open_manager
@@ -199,7 +203,7 @@ def test_log_is_appended_to_and_read_while_it_is_compacted():
     assert held.log.values() == [b"2", b"3"]
 
 
-def test_truncation_ends_a_pass():
+def test_truncation_ends_a_pass(caplog):
     held = Held()
     held.log.log.truncate_to(1)
     held.log.append((b"b", b"new"))
@@ -208,9 +212,10 @@ def test_truncation_ends_a_pass():
 
     assert held.log.values() == [b"1", b"new"]
     assert not [name for name in held.log.names() if name.endswith((".cleaned", ".swap"))]
+    assert "Could not" not in caplog.text
 
 
-def test_truncation_ends_a_pass_although_the_segment_is_finished_again():
+def test_truncation_ends_a_pass_although_the_segment_is_finished_again(caplog):
     held = Held()
     held.log.log.truncate_to(1)
     held.log.append((b"b", b"new"))
@@ -220,9 +225,22 @@ def test_truncation_ends_a_pass_although_the_segment_is_finished_again():
     held.disk.do_one()
 
     assert held.log.values() == [b"1", b"new", b"newer"]
+    assert "Could not" not in caplog.text
 
 
-def test_deletion_of_old_segments_ends_a_pass():
+def test_truncation_ends_a_pass_that_has_read_what_was_truncated():
+    held = Held()
+    tell_of_the_slice = held.disk.do_work()
+    held.log.log.truncate_to(1)
+    held.log.append((b"b", b"new"))
+
+    tell_of_the_slice()
+    held.release()
+
+    assert held.log.values() == [b"1", b"new"]
+
+
+def test_deletion_of_old_segments_ends_a_pass(caplog):
     held = Held()
     held.log.log.advance_log_start_offset(2)
     held.log.log.delete_old_segments(held.log.clock.time_ms())
@@ -232,6 +250,7 @@ def test_deletion_of_old_segments_ends_a_pass():
     assert held.log.values() == []
     assert held.log.log.log_start_offset == 2
     assert held.log.log.segments.base_offsets == [2]
+    assert "Could not" not in caplog.text
 
 
 def test_deleted_log_ends_a_pass(caplog):
@@ -250,6 +269,44 @@ def test_closing_ends_a_pass():
     held.release()
 
     assert CompactedLog(held.log.filesystem).values() == [b"1", b"2"]
+
+
+def test_closing_removes_what_a_pass_has_written_that_waits():
+    log = CompactedLog(
+        broker={"log_cleaner_io_max_bytes_per_second": "1000000"},
+        internal_segment_bytes="8000000",
+    )
+    for number in range(4):
+        log.append((b"%d" % number, b"x" * 800_000))
+    log.roll()
+    log.manager.perform(Task.FLUSH)
+    while not any(name.endswith(".cleaned") for name in log.names()):
+        log.manager.compactor.run(log.manager.config)
+        log.clock.advance(1)
+
+    log.manager.close()
+
+    assert not any(name.endswith(".cleaned") for name in log.names())
+
+
+@pytest.mark.parametrize(("threads", "passes"), [("1", 1), ("2", 2)])
+def test_as_many_logs_are_compacted_at_once_as_there_are_threads(threads, passes):
+    disk = HeldDisk()
+    manager = open_manager(
+        MemoryFileSystem(), VirtualClock(), disk=disk, log_cleaner_threads=threads
+    )
+    for name in ("orders", "bills", "returns"):
+        log = manager.get_or_create(TopicPartition(name, 0), log_config(**COMPACTED))
+        for value in (b"1", b"2"):
+            log.append_as_leader(keyed_batch((b"a", value)), 0)
+        log.high_watermark = log.log_end_offset
+        log.roll()
+        log.flusher.flush_now()
+    disk.do_all()
+
+    manager.compactor.run(manager.config)
+
+    assert len(disk) == passes
 
 
 def test_pass_ends_where_its_memory_for_keys_does():
