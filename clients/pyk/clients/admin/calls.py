@@ -68,7 +68,7 @@ class Calls:
         return await self.client.send(
             node_id,
             request,
-            timeout_ms=self.remaining_ms(deadline),
+            timeout_ms=self.client.timeout_ms(deadline),
             min_version=min_version,
             max_version=max_version,
         )

@@ -42,6 +42,9 @@ R = TypeVar("R")
 # A clock and a loop that belong together differ by roundings at most.
 MOST_SECONDS_APART = 1.0
 
+SHORTEST_TIMEOUT_MS = 1_000
+"""How long the requests of a call have at least, also when the call itself has less time left."""
+
 log = logging.getLogger(__name__)
 
 
@@ -213,9 +216,17 @@ class Client(RequestPath):
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
         """Send a request to the node that is the best choice at the moment; raise as
         :meth:`send`."""
-        remaining_ms = max(1, int((deadline - self.clock.now()) * 1000))
-        timeout_ms = min(self.config.request_timeout_ms, remaining_ms)
-        return await self.send(self.any_node(), request, timeout_ms=timeout_ms)
+        return await self.send(self.any_node(), request, timeout_ms=self.timeout_ms(deadline))
+
+    def timeout_ms(self, deadline: float) -> int:
+        """Return how long a request of a call may take that has a deadline of its own.
+
+        A request that times out ends its connection, with the requests of other calls. When little
+        time is left to a call, its request times out later than the call: that a node has not
+        answered for some milliseconds does not say that the connection is dead.
+        """
+        remaining_ms = int((deadline - self.clock.now()) * 1000)
+        return min(self.config.request_timeout_ms, max(remaining_ms, SHORTEST_TIMEOUT_MS))
 
     async def retry(self, attempt: Callable[[], Awaitable[R]], deadline: float, what: str) -> R:
         """Return the result of an attempt, retrying after retriable errors until the deadline.

@@ -27,7 +27,14 @@ from pyk.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from pyk.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+from pyk.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
 from pyk.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from pyk.protocol.messages.describe_quorum import DescribeQuorumRequest
+from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -256,3 +263,25 @@ async def test_metadata_without_an_error_are_not_asked_for_again() -> None:
         await admin.list_offsets({ORDERS: 0})
 
         assert len(cluster.requests(MetadataRequest)) == count
+
+
+@virtual_time
+async def test_a_call_with_little_time_ends_no_request_of_another() -> None:
+    async def deleted_after_half_a_second() -> DeleteTopicsResponse:
+        await asyncio.sleep(0.5)
+        return DeleteTopicsResponse(responses=[DeletableTopicResult(name="orders")])
+
+    async with administered() as (cluster, admin):
+        cluster.on(DeleteTopicsRequest, lambda _: deleted_after_half_a_second())
+        cluster.on(DescribeQuorumRequest, SILENCE)
+        cluster.on(FindCoordinatorRequest, SILENCE)
+        deleting = asyncio.create_task(admin.delete_topics(["orders"]))
+        await asyncio.sleep(0.1)
+
+        with pytest.raises(KafkaTimeoutError):
+            await admin.describe_metadata_quorum(timeout=0.02)
+        with pytest.raises(KafkaTimeoutError):
+            await admin.delete_consumer_groups(["readers"], timeout=0.02)
+        await deleting
+
+        assert len(cluster.requests(DeleteTopicsRequest)) == 1
