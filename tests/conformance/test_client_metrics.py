@@ -175,6 +175,8 @@ async def _until(ask: Callable[[], Any], is_it: Callable[[Any], bool]) -> Any:
         ("match", "client_id=[", E.INVALID_CONFIG, "Illegal client matching pattern"),
         ("match", "client_id=a(?=b)", E.INVALID_CONFIG, "Illegal client matching pattern"),
         ("match", "colour=red", E.INVALID_CONFIG, "Illegal client matching pattern: colour=red"),
+        ("match", "client_id=a,", E.INVALID_CONFIG, "values must not be empty"),
+        ("metrics", "org.apache.kafka.,,client", E.INVALID_CONFIG, "values must not be empty"),
         ("metrics", None, E.INVALID_REQUEST, "Null value not supported for : metrics"),
     ],
 )

@@ -94,6 +94,7 @@ async def describe(client: RawClient, kind: int, resource: str) -> dict[str, Any
         (ALL, "group.share.assignment.interval.ms", "60000", E.INVALID_REQUEST),
         (ALL, "group.streams.assignment.interval.ms", "60000", E.INVALID_REQUEST),
         (ALL, "group.streams.assignment.interval.ms", "15000", E.NONE),
+        (ALL, "log.cleanup.policy", "compact,", E.INVALID_REQUEST),
         (ALL, "compression.gzip.level", "0", E.INVALID_REQUEST),
         (ALL, "background.threads", "0", E.INVALID_REQUEST),
         (ALL, "num.io.threads", "0", E.INVALID_REQUEST),
@@ -186,6 +187,11 @@ async def test_a_topic_has_all_configurations_of_kafka(client: RawClient) -> Non
         ("compression.gzip.level", "0", E.INVALID_CONFIG),
         ("compression.gzip.level", "-1", E.NONE),
         ("message.format.version", "3.0", E.INVALID_CONFIG),
+        ("cleanup.policy", "", E.NONE),
+        ("cleanup.policy", " compact , delete ", E.NONE),
+        ("cleanup.policy", "compact,compact", E.NONE),
+        ("cleanup.policy", "compact,", E.INVALID_CONFIG),
+        ("cleanup.policy", ",", E.INVALID_CONFIG),
     ],
 )
 async def test_a_value_of_a_topic_is_taken_or_refused(
@@ -194,5 +200,23 @@ async def test_a_value_of_a_topic_is_taken_or_refused(
     topic = await new_topic(client)
 
     found = await change(client, TOPIC, topic, name, value, validates=True)
+
+    assert ErrorCode(found) is code
+
+
+@pytest.mark.parametrize(
+    ("topic", "name", "value", "code"),
+    [
+        ("missing", "retention.ms", "5", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("missing", "retention.ms", "soon", E.INVALID_CONFIG),
+        ("missing", "no.such.name", "5", E.INVALID_CONFIG),
+        ("..", "retention.ms", "5", E.INVALID_TOPIC_EXCEPTION),
+        ("two words", "retention.ms", "soon", E.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+async def test_what_is_wrong_with_a_value_of_a_topic_that_does_not_exist(
+    client: RawClient, topic: str, name: str, value: str, code: ErrorCode
+) -> None:
+    found = await change(client, TOPIC, topic, name, value, validates=False)
 
     assert ErrorCode(found) is code

@@ -27,6 +27,7 @@ from pyk.protocol.messages.delete_records import (
 )
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
+from pyk.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from pyk.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -186,6 +187,10 @@ def epoch_end(epoch: int, *, partition: int = 0, current: int = -1) -> Made:
     return lambda topic: OffsetForLeaderEpochRequest(
         replica_id=-1, topics=[OffsetForLeaderTopic(topic=topic, partitions=[asked])]
     )
+
+
+def producers_of(name: str) -> Made:
+    return always(DescribeProducersRequest(topics=[TopicRequest(name=name, partition_indexes=[0])]))
 
 
 def delete_records(offset: int, *, partition: int = 0) -> Made:
@@ -366,6 +371,8 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "delete records: partition": (
         delete_records(0, partition=9), 2, [E.UNKNOWN_TOPIC_OR_PARTITION]
     ),
+    "producers: partition": (producers_of("nope"), 0, [E.UNKNOWN_TOPIC_OR_PARTITION]),
+    "producers: name": (producers_of("two words"), 0, [E.INVALID_TOPIC_EXCEPTION]),
     # groups
     "commit: good": (commit(), 9, [E.NONE]),
     "commit: partition": (commit(partition=9), 9, [E.UNKNOWN_TOPIC_OR_PARTITION]),

@@ -111,6 +111,15 @@ class ConfigDefinition:
             raise self._error(value, "the value must not be null")
         return _PARSERS[self.type](self, value)
 
+    def check_items(self, value: object) -> None:
+        """Raise ``InvalidConfigError`` if a list that is set has an empty item (KIP-1161).
+
+        Lists that were stored with such items before are read without them.
+        """
+        items = str(value).split(",") if self.type is ConfigType.LIST and self.check is None else ()
+        if len(items) > 1 and not all(map(str.strip, items)):
+            raise self._error(value, "values must not be empty")
+
     def format(self, value: ConfigValue) -> str | None:
         """Return the text Kafka shows for a value."""
         if value is None or self.is_sensitive:

@@ -98,6 +98,8 @@ def parse_topic_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:
 def check_topic_configs(values: Mapping[str, object]) -> None:
     """Raise ``InvalidConfigError`` unless a topic may be given all these together."""
     parsed = parse_topic_configs(values)
+    for name, value in values.items():
+        TOPIC_DEFINITIONS[name].check_items(value)
     least, most = (
         parsed.get(name, TOPIC_DEFINITIONS[name].default)
         for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")

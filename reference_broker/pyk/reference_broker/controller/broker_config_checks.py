@@ -90,6 +90,9 @@ def check_broker_configs(
     )
     try:
         values = {each: parse_dynamic_broker_config(each, changed[each]) for each in changed}
+        for each in changed:
+            if definition := broker_definition(each):
+                definition.check_items(changed[each])
         if name == ALL_BROKERS:
             _refuse(
                 "Cannot update these configs at default cluster level, broker id must be specified",

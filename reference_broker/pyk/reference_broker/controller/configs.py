@@ -43,6 +43,7 @@ from .image import (
     MetadataImage,
 )
 from .metadata_versions import CORDONED_DIRECTORIES
+from .names import check_topic_name
 
 
 class ConfigOperation(IntEnum):
@@ -98,13 +99,7 @@ class Configs:
         return self._records(resource, values)
 
     def _check(self, resource: Resource, given: Sequence[Alteration]) -> None:
-        if resource.type == TOPIC_RESOURCE:
-            if resource.name not in self._image.topics:
-                raise ApiError(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                    f"The topic '{resource.name}' does not exist.",
-                )
-        elif resource.type == BROKER_RESOURCE:
+        if resource.type == BROKER_RESOURCE:
             self._check_broker(resource.name)
         elif resource.type == GROUP_RESOURCE:
             if not resource.name:
@@ -114,12 +109,18 @@ class Configs:
         elif resource.type == CLIENT_METRICS_RESOURCE:
             if not resource.name:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-        else:
+        elif resource.type != TOPIC_RESOURCE:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
         twice = [name for name, count in Counter(each.name for each in given).items() if count > 1]
         if twice:
             raise ApiError(
                 ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {twice[0]}"
+            )
+
+    def _check_topic_exists(self, name: str) -> None:
+        if name not in self._image.topics:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
             )
 
     def _check_broker(self, name: str) -> None:
@@ -141,7 +142,9 @@ class Configs:
         changed = {name: value for name, value in values.items() if before.get(name) != value}
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
         if resource.type == TOPIC_RESOURCE:
+            check_topic_name(resource.name)
             _check_topic_configs(values)
+            self._check_topic_exists(resource.name)
         elif resource.type == GROUP_RESOURCE:
             self._check_group_configs(values)
         elif resource.type == CLIENT_METRICS_RESOURCE:
@@ -198,6 +201,8 @@ def _check_subscription(values: Mapping[str, str]) -> None:
                 ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
             )
     try:
+        for name, value in values.items():
+            CLIENT_METRICS_DEFINITIONS[name].check_items(value)
         interval_ms = Subscription.of(values).interval_ms
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
@@ -239,10 +244,15 @@ def _changed_list(
         )
     current = values.get(each.name, definition.format(definition.default) or "")
     names = [name for name in current.split(",") if name]
-    given = [name for name in _not_null(each).split(",") if name]
+    given = _items(_not_null(each))
     if operation is ConfigOperation.APPEND:
         return ",".join([*names, *(name for name in given if name not in names)])
     return ",".join(name for name in names if name not in given)
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a list as Java splits it: without empty ones at the end."""
+    return text.rstrip(",").split(",") if text.strip(",") or not text else []
 
 
 def _definition(resource: Resource, name: str) -> ConfigDefinition | None:

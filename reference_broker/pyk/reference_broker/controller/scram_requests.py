@@ -113,6 +113,8 @@ def _check(image: MetadataImage, change: Change) -> None:
         raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     elif change.iterations > MAX_ITERATIONS:
         raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    elif not change.salted_password:
+        raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
 
 
 def _record(change: Change) -> Message:

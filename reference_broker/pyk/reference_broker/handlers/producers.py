@@ -11,10 +11,13 @@ from pyk.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.replicas import Replicas
 
 from .context import RequestContext
+
+NO_SUCH_PARTITION = "This server does not host this topic-partition."
 
 
 class ProducerServices(Protocol):
@@ -41,10 +44,13 @@ def describe_producers(
 
 def _producers(services: ProducerServices, topic: str, number: int) -> PartitionResponse:
     try:
+        check_topic_name(topic)
         partition = services.replicas.get(topic, number)
     except ApiError as error:
         return PartitionResponse(
-            partition_index=number, error_code=error.code, error_message=error.message
+            partition_index=number,
+            error_code=error.code,
+            error_message=error.message or NO_SUCH_PARTITION,
         )
     return PartitionResponse(
         partition_index=number,

@@ -52,6 +52,26 @@ def test_lists_grow_and_shrink(controllers: Controllers) -> None:
     assert configured(controllers)["cleanup.policy"] == "compact"
 
 
+@pytest.mark.parametrize(
+    ("operation", "items", "found"),
+    [
+        (APPEND, "compact,,", "delete,compact"),
+        (APPEND, ",", "delete"),
+        (SUBTRACT, "", "delete"),
+        (SUBTRACT, ",delete", ""),
+    ],
+)
+def test_empty_items_at_the_end_do_not_count(
+    controllers: Controllers, operation: ConfigOperation, items: str, found: str
+) -> None:
+    controllers.alter(TOPIC_RESOURCE, "orders", (SET, "cleanup.policy", "delete"))
+
+    altered = controllers.alter(TOPIC_RESOURCE, "orders", (operation, "cleanup.policy", items))
+
+    assert altered.error_code == ErrorCode.NONE
+    assert configured(controllers)["cleanup.policy"] == found
+
+
 def test_replacing_drops_topics_that_are_not_named(controllers: Controllers) -> None:
     controllers.replace(TOPIC_RESOURCE, "orders", {"segment.ms": "9000"})
 
@@ -71,6 +91,13 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
     ("kind", "name", "operation", "error"),
     [
         (TOPIC_RESOURCE, "nope", (SET, "retention.ms", "1"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC_RESOURCE, "nope", (SET, "retention.ms", "soon"), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "nope", (APPEND, "retention.ms", "1"), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "..", (SET, "retention.ms", "1"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TOPIC_RESOURCE, "orders", (SET, "cleanup.policy", "compact,"), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "orders", (SET, "cleanup.policy", ","), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "orders", (APPEND, "cleanup.policy", ""), ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "", (SET, "log.cleanup.policy", ",delete"), ErrorCode.INVALID_REQUEST),
         (TOPIC_RESOURCE, "orders", (SET, "nope", "1"), ErrorCode.INVALID_CONFIG),
         (TOPIC_RESOURCE, "orders", (SET, "retention.ms", "soon"), ErrorCode.INVALID_CONFIG),
         (TOPIC_RESOURCE, "orders", (SET, "retention.ms", None), ErrorCode.INVALID_REQUEST),

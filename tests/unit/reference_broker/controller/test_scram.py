@@ -61,6 +61,7 @@ def test_a_credential_is_taken_away() -> None:
     ("upsertions", "code"),
     [
         ([given("")], ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        ([upsertion("alice", SHA_256, b"", b"salt", 4096)], ErrorCode.UNACCEPTABLE_CREDENTIAL),
         ([given(iterations=4095)], ErrorCode.UNACCEPTABLE_CREDENTIAL),
         ([given(iterations=16_385)], ErrorCode.UNACCEPTABLE_CREDENTIAL),
         ([given(), given()], ErrorCode.DUPLICATE_RESOURCE),
