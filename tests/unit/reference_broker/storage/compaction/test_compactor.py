@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from pyk.protocol.topics import TopicPartition
@@ -238,6 +240,31 @@ def test_truncation_ends_a_pass_that_has_read_what_was_truncated():
     held.release()
 
     assert held.log.values() == [b"1", b"new"]
+
+
+def test_log_whose_pass_was_ended_is_compacted_again():
+    held = Held()
+    held.log.log.truncate_to(1)
+    held.log.append((b"a", b"new"))
+    held.log.roll()
+    held.log.log.flusher.flush_now()
+
+    held.release()
+
+    assert held.log.values() == [b"new"]
+
+
+def test_log_that_has_failed_is_not_compacted():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.manager.perform(Task.FLUSH)
+    log.log.flusher.fail(OSError(errno.EIO, "input/output error"), "write to")
+
+    log.compact()
+
+    assert log.log.compacted_to == 0
 
 
 def test_deletion_of_old_segments_ends_a_pass(caplog):

@@ -159,3 +159,19 @@ def test_damaged_swap_is_an_error_that_names_the_file():
 
     with pytest.raises(StorageError, match=r"log\.swap: no batch"):
         CompactedLog(log.filesystem)
+
+
+def test_log_whose_segments_cannot_be_read_is_reported_once(caplog):
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    log = CompactedLog(faulty)
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.manager.close()
+    log = CompactedLog(faulty, max_compaction_lag_ms="1000")
+    faulty.on("read", "*.log").fail(errno.EIO)
+
+    log.compact()
+    log.compact()
+
+    assert caplog.text.count("Could not compact") == 1
