@@ -13,6 +13,7 @@ from pyk.runtime.virtual_time import VirtualClock
 from support.compaction import COMPACTED, CompactedLog, keyed_batch
 from support.disks import HeldDisk
 from support.log_managers import TWO, log_config, open_manager
+from support.logs import end_transaction
 
 OTHER = TopicPartition("other", 0)
 
@@ -291,10 +292,13 @@ def test_deleted_log_ends_a_pass(caplog):
 
 def test_closing_ends_a_pass():
     held = Held()
+    planned: list[float] = []
+    held.log.manager.compactor.arm = planned.append
     held.log.manager.close()
 
     held.release()
 
+    assert planned == []
     assert CompactedLog(held.log.filesystem).values() == [b"1", b"2"]
 
 
@@ -307,9 +311,10 @@ def test_closing_removes_what_a_pass_has_written_that_waits():
         log.append((b"%d" % number, b"x" * 800_000))
     log.roll()
     log.manager.perform(Task.FLUSH)
-    while not any(name.endswith(".cleaned") for name in log.names()):
+    for _ in range(6):
         log.manager.compactor.run(log.manager.config)
         log.clock.advance(1)
+    assert any(name.endswith(".cleaned") for name in log.names())
 
     log.manager.close()
 
@@ -336,8 +341,14 @@ def test_as_many_logs_are_compacted_at_once_as_there_are_threads(threads, passes
     assert len(disk) == passes
 
 
-def test_pass_ends_where_its_memory_for_keys_does():
-    log = CompactedLog(broker={"log_cleaner_dedupe_buffer_size": str(3 * 24 * 10 // 9 + 24)})
+@pytest.mark.parametrize(("threads", "buffer_bytes"), [(1, 104), (2, 208)])
+def test_pass_ends_where_its_share_of_the_memory_for_keys_does(threads, buffer_bytes):
+    log = CompactedLog(
+        broker={
+            "log_cleaner_dedupe_buffer_size": str(buffer_bytes),  # for 3 keys of 24 bytes
+            "log_cleaner_threads": str(threads),
+        }
+    )
     for number in range(8):
         log.append((b"%d" % (number % 4), b"%d" % number))
     log.roll()
@@ -349,5 +360,61 @@ def test_pass_ends_where_its_memory_for_keys_does():
 
     log.compact()
 
-    assert 0 < first_end < 8
+    assert first_end == 3
     assert log.values() == [b"4", b"5", b"6", b"7"]
+
+
+def test_log_of_which_little_is_dirty_is_compacted_once_its_records_are_old():
+    log = CompactedLog(min_cleanable_dirty_ratio="1", max_compaction_lag_ms="1000")
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+
+    log.compact()
+    assert log.values() == [b"1", b"2"]
+
+    log.clock.advance(1.1)
+    log.compact()
+    assert log.values() == [b"2"]
+
+
+def test_files_of_replaced_segments_stay_for_the_delete_delay():
+    log = CompactedLog(file_delete_delay_ms="60000")
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    log.compact()
+
+    log.clock.advance(59.99)
+    log.manager.perform(Task.REMOVE_DELETED_FILES)
+    assert any(name.endswith(".deleted") for name in log.names())
+
+    log.clock.advance(0.02)
+    log.manager.perform(Task.REMOVE_DELETED_FILES)
+    assert not any(name.endswith(".deleted") for name in log.names())
+
+
+def test_snapshots_of_producers_go_with_the_segments_that_are_replaced():
+    log = CompactedLog()
+    for sequence in range(3):
+        log.append((b"a", b"1"), producer_id=7, producer_epoch=0, base_sequence=sequence)
+        log.roll()
+
+    log.compact()
+
+    snapshots = {int(name[:20]) for name in log.names() if name.endswith(".snapshot")}
+    assert len(log.log.segments) == 2
+    assert snapshots == {log.log.segments.base_offsets[1]}
+
+
+def test_producer_that_only_a_marker_is_known_of_does_not_keep_its_log_from_compaction():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    end_transaction(log.log, commit=True)
+    log.append((b"a", b"2"))
+    log.roll()
+
+    log.compact()
+
+    assert log.values()[-1] == b"2"
+    assert log.log.compacted_to == 3

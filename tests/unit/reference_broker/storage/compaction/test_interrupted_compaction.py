@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
-from support.compaction import CompactedLog
+from support.compaction import CompactedLog, keyed_batch
+from support.log_managers import TWO
 
 STATE = {b"a": b"9", b"b": b"2", b"d": b"4"}
 """The last values of all keys: ``c`` has a tombstone, which the first pass removes."""
@@ -116,18 +118,42 @@ def test_swap_that_fails_in_the_middle_puts_the_log_out_of_use():
         log.append((b"a", b"3"))
 
 
-def test_full_disk_is_tried_again(caplog):
+def test_swap_that_fails_leaves_the_compaction_of_other_logs_alone():
     faulty = FaultyFileSystem(MemoryFileSystem())
     log = CompactedLog(faulty)
     log.append((b"a", b"1"))
     log.append((b"a", b"2"))
     log.roll()
-    faulty.on("write", "*.cleaned").once().fail(errno.ENOSPC)
+    faulty.on("rename", "*/orders-0/*.log").fail(errno.EIO)
+    log.compact()
+
+    other = log.manager.get_or_create(TopicPartition("other", 0), log.config, TWO)
+    for value in (b"1", b"2"):
+        other.append_as_leader(keyed_batch((b"a", value)), 0)
+    other.high_watermark = other.log_end_offset
+    other.roll()
+    log.compact()
+
+    assert other.compacted_to == 2
+
+
+@pytest.mark.parametrize("operation", ["write", "open"])
+def test_full_disk_is_tried_again(operation, caplog):
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    log = CompactedLog(faulty)
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    faulty.on(operation, "*.cleaned").once().fail(errno.ENOSPC)
     log.compact()
     assert "will try again" in caplog.text
     assert log.values() == [b"1", b"2"]
 
-    log.clock.advance(15)
+    log.clock.advance(14.99)
+    log.compact()
+    assert log.values() == [b"1", b"2"]
+
+    log.clock.advance(0.01)
     log.compact()
 
     assert log.values() == [b"2"]
