@@ -19,8 +19,8 @@ from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.core import AdminCore
 from pyk.clients.config import AdminConfig
 from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.releases import RELEASES, versions_of
 from pyk.protocol.schema import Message
-from pyk.reference_broker.releases import RELEASES, versions_of
 from support.apache_kafka import LAST_OF_3, VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +148,7 @@ that scenarios of `tests/conformance` run each call against: pyk's reference bro
 Apache Kafka. Calls find coordinators and leaders by FindCoordinator and Metadata.
 
 A call that needs an API, or a version of one, that a broker lacks raises an
-`UnsupportedVersionError`, which names the API and the versions.
+`UnsupportedVersionError`, which names the API, the versions, and the first release that has them.
 
 | call | Java's Admin {VERSION.rsplit(".", 1)[0]} | API (key, versions, since) | tested against |
 | --- | --- | --- | --- |

@@ -27,8 +27,8 @@ from pyk.clients import (
     UserScramCredentialDeletion,
 )
 from pyk.clients.errors import KafkaError, UnsupportedVersionError
+from pyk.protocol.releases import RELEASES
 from pyk.reference_broker import AsyncCluster
-from pyk.reference_broker.releases import RELEASES
 from pyk.runtime.simulation import World
 from pyk.runtime.virtual_time import virtual_time
 

@@ -150,5 +150,18 @@ def response_header_version(api_key: ApiKey, version: int) -> int:
 
 def _no_common_version(api_key: ApiKey, ours: VersionRange, offered: VersionRange) -> str:
     if offered.is_empty:
-        return f"the broker does not offer {api_key.api_name}"
-    return f"the broker offers {api_key.api_name} versions {offered}, but {ours} are needed"
+        return f"the broker does not offer {api_key.api_name}{_needed(api_key, ours)}"
+    is_older = offered.highest < ours.lowest
+    needed = _needed(api_key, ours) if is_older else ""
+    return f"the broker offers {api_key.api_name} versions {offered}, but {ours} are needed{needed}"
+
+
+def _needed(api_key: ApiKey, versions: VersionRange) -> str:
+    """Return which brokers have these versions, nothing if all that are known or none have."""
+    from .releases import RELEASES, WITH_KRAFT, first_with  # only errors need the table
+
+    release = first_with(api_key, versions)
+    if release is None or release == RELEASES[0]:
+        return ""
+    kraft = ", with KRaft" if api_key in WITH_KRAFT else ""
+    return f": that needs brokers of Apache Kafka {release} or later{kraft}"

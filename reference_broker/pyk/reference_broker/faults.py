@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Self
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.releases import versions_of
 from pyk.runtime import slotted
 
 from .cluster_arguments import check_criteria, check_is_number, checked_count, checked_number
 from .fault_facts import check_names_groups, check_names_topics
-from .releases import versions_of
 
 if TYPE_CHECKING:
     from .controller.image import MetadataImage

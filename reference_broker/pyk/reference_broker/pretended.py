@@ -7,9 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.releases import latest_change, versions_of
 from pyk.protocol.versions import VersionRange
-
-from .releases import latest_change, versions_of
 
 Served = Mapping[ApiKey, VersionRange]
 

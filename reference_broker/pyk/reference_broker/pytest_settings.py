@@ -58,7 +58,7 @@ def check(config: pytest.Config) -> None:
     _pairs(config, "kafka_users")
     seed(config)
     if _value(config, "kafka_pretend"):
-        from .releases import RELEASES
+        from pyk.protocol.releases import RELEASES
 
         _choice(config, "kafka_pretend", RELEASES)
 

@@ -69,6 +69,27 @@ def test_no_common_version_is_an_error_that_names_both_ranges(
         PeerVersions.from_response(response(offered)).version_for(ApiKey.FETCH)
 
 
+@pytest.mark.parametrize(
+    ("api", "within", "offered", "needed"),
+    [
+        (ApiKey.LIST_GROUPS, "4+", (16, 0, 2), "Apache Kafka 2.6 or later$"),
+        (ApiKey.LIST_CONFIG_RESOURCES, "1+", (74, 0, 0), "Apache Kafka 4.1 or later$"),
+        (ApiKey.ADD_RAFT_VOTER, "0+", None, "Apache Kafka 3.9 or later, with KRaft$"),
+        (ApiKey.OFFSET_DELETE, "0+", None, "OffsetDelete: that needs brokers of Apache Kafka 2.4"),
+        (ApiKey.LIST_GROUPS, "0-3", (16, 4, 5), "4-5, but 0-3 are needed$"),
+        (ApiKey.DELETE_GROUPS, "3+", (42, 0, 2), "0-2, but 3 are needed$"),
+        (ApiKey.CREATE_TOPICS, "0+", None, "does not offer CreateTopics$"),
+    ],
+)
+def test_an_error_names_the_release_that_has_what_an_older_broker_lacks(
+    api: ApiKey, within: str, offered: tuple[int, int, int] | None, needed: str
+) -> None:
+    peer = PeerVersions.from_response(response(*([offered] if offered else [])))
+
+    with pytest.raises(UnsupportedVersionError, match=needed):
+        peer.version_for(api, VersionRange.parse(within))
+
+
 def test_apis_from_the_future_are_left_out() -> None:
     peer = PeerVersions.from_response(response((9999, 0, 1), (-5, 0, 1), (3, 0, 13)))
 

@@ -8,11 +8,11 @@ from pyk.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from pyk.protocol.releases import RELEASES, versions_of
 from pyk.protocol.versions import VersionRange
 from pyk.reference_broker.controller.features import FEATURES
 from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.pretended import advertised_as, served_as
-from pyk.reference_broker.releases import RELEASES, versions_of
 
 
 @pytest.mark.parametrize(

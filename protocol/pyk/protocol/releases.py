@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.versions import NO_VERSIONS, VersionRange
+from .api_keys import ApiKey
+from .versions import NO_VERSIONS, VersionRange
 
 RELEASES = (
     *("2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8"),
@@ -100,6 +100,17 @@ DeleteShareGroupOffsets 4.1:0
 """
 
 
+WITH_KRAFT = frozenset(
+    (
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.ADD_RAFT_VOTER,
+        ApiKey.REMOVE_RAFT_VOTER,
+    )
+)
+"""APIs that brokers with ZooKeeper do not have, in any release."""
+
+
 @cache
 def versions_of(release: str) -> Mapping[ApiKey, VersionRange]:
     """Return the versions that a release serves; raise ``ValueError`` for an unknown release."""
@@ -109,6 +120,18 @@ def versions_of(release: str) -> Mapping[ApiKey, VersionRange]:
         )
     served = ((key, _latest(changes, release)) for key, changes in _changes())
     return {key: versions for key, versions in served if not versions.is_empty}
+
+
+def first_with(api_key: ApiKey, versions: VersionRange) -> str | None:
+    """Return the first release that serves one of these versions, None if no release does."""
+    return next(
+        (
+            release
+            for release in RELEASES
+            if not (versions_of(release).get(api_key, NO_VERSIONS) & versions).is_empty
+        ),
+        None,
+    )
 
 
 def _changes() -> Iterator[tuple[ApiKey, list[str]]]:
