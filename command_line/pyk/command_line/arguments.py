@@ -8,6 +8,7 @@ import click
 
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.moments import Moment, parse_moment
+from pyk.command_line.text import as_bytes
 from pyk.runtime.system_clock import SystemClock
 
 
@@ -41,6 +42,18 @@ class NameAndValue(click.ParamType[tuple[str, str]]):
         if not separator or not name:
             self.fail(f"it must be NAME=VALUE, not {value!r}", parameter, context)
         return name, text
+
+
+class NameAndBytes(click.ParamType[tuple[str, bytes]]):
+    """``NAME=VALUE``, whose value may hold bytes that are no text."""
+
+    name = "pair"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[str, bytes]:
+        name, text = NameAndValue().convert(value, parameter, context)
+        return name, as_bytes(text)
 
 
 def confirm(question: str, *, is_sure: bool) -> None:

@@ -41,6 +41,7 @@ LOG_DIRS = frozenset(("log.dirs", "log.dir"))
     "--data-dir",
     "data_dirs",
     multiple=True,
+    type=click.Path(),
     metavar="DIR",
     help="The folder for all data; without it, data end with the broker. With several, repeated or "
     "separated by commas, logs are spread over them.",
@@ -72,6 +73,7 @@ LOG_DIRS = frozenset(("log.dirs", "log.dir"))
 @click.option(
     "--client-properties",
     metavar="FILE",
+    type=click.Path(),
     help="Write what a client needs to connect, for Producer.from_properties and Kafka's tools; "
     "the first user logs in.",
 )
@@ -79,6 +81,7 @@ LOG_DIRS = frozenset(("log.dirs", "log.dir"))
     "--faults",
     "fault_file",
     metavar="FILE",
+    type=click.Path(),
     help="A TOML or JSON file that says which requests go wrong, and how.",
 )
 def broker(  # noqa: PLR0917 - click passes them by name

@@ -44,10 +44,14 @@ _HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
 
 
 @click.command(cls=PlainCommand)
-@click.argument("words", nargs=-1, required=True, metavar="[MESSAGE VERSION] SOURCE")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="[MESSAGE VERSION] SOURCE", type=click.Path()
+)
 @click.option("--api", metavar="NAME", help="SOURCE is a response of this API, such as Fetch.")
 @click.option("--version", type=int, help="The version of the request that was answered.")
-@click.option("--request", metavar="SOURCE", help="SOURCE is the response to this frame.")
+@click.option(
+    "--request", metavar="SOURCE", type=click.Path(), help="SOURCE is the response to this frame."
+)
 @click.option(
     "--port",
     default="9092",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from pyk.command_line.arguments import NameAndValue
+from pyk.command_line.arguments import NameAndBytes
 from pyk.command_line.frame.commands import ClusterCommand
 from pyk.command_line.frame.completions import complete_topics
 from pyk.command_line.records.escapes import unescape
@@ -55,7 +55,7 @@ def _separator(
     "-H",
     "--header",
     "headers",
-    type=NameAndValue(),
+    type=NameAndBytes(),
     multiple=True,
     metavar="NAME=VALUE",
     help="A header of every record; may be repeated.",
@@ -79,7 +79,7 @@ def produce(
     header_separator: bytes | None,
     delimiter: bytes,
     key: bytes | None,
-    headers: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, bytes], ...],
     partition: int | None,
     null: bytes | None,
     rate: float | None,
@@ -107,7 +107,7 @@ def produce(
         reader=LineReader(separator=key_separator, header_separator=header_separator, null=null),
         additions=Additions(
             key=key,
-            headers=tuple((name, value.encode()) for name, value in headers),
+            headers=headers,
             partition=partition,
         ),
         rate=rate,

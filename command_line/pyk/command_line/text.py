@@ -20,6 +20,20 @@ def _encoder() -> Callable[[Any], str]:
     return json.JSONEncoder(separators=(",", ":")).encode
 
 
+def is_text(argument: str) -> bool:
+    """Return whether an argument of the command has no bytes that are not UTF-8."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_bytes(argument: str) -> bytes:
+    """Return the bytes that an argument of the command had."""
+    return argument.encode(errors="surrogateescape")
+
+
 def quoted(data: bytes) -> str:
     """Return bytes as people write them: text in quotes, with escapes for what is not text."""
     return f"'{printable(data.decode(errors='backslashreplace'))}'"

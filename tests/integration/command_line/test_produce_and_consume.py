@@ -305,7 +305,7 @@ def test_a_record_that_is_refused_fails_the_command(command: Command) -> None:
     ("words", "stdin", "code", "line"),
     [
         (["-K", ":"], "a:1\nb\n", 1,
-         "standard input, record 2: it has no separator b':' after the key"),
+         "standard input, record 2: it has no separator ':' after the key"),
         (["--format", "json"], "[]\n", 1,
          ('standard input, record 1: a record must be a JSON object such as {"key": "a", "value": '
          '"b"}')),

@@ -9,7 +9,7 @@ import pytest
 
 from pyk.clients import Admin, Scram
 from pyk.reference_broker import Cluster
-from support.pyk_command import run, run_on_terminal
+from support.pyk_command import Ran, run, run_on_terminal
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +179,29 @@ def test_errors_say_what_to_do(words: list[str], given: str, code: int, line: st
 
     assert (ran.code, ran.out) == (code, "")
     assert line in ran.err
+
+
+def test_a_password_that_is_no_text_is_refused(words: list[str]) -> None:
+    ran = run("user", "set", "ann", "--password-from", "env:ANN", *words, env={"ANN": "\udcff"})
+
+    assert ran == Ran(2, "", "error: the password is not UTF-8\n")
+
+
+def test_the_errors_of_several_acls_name_each_in_words() -> None:
+    given = "acl create -p ann -o read -o write --topic a- --prefixed --host 10.0.0.1"
+
+    with Cluster() as cluster:
+        ran = run(*given.split(), "-b", cluster.bootstrap)
+
+    assert ran == Ran(
+        1,
+        "",
+        "error: 2 of 2 failed; "
+        "User:ann ALLOW READ on TOPIC 'a-' (PREFIXED) from 10.0.0.1: "
+        "SECURITY_DISABLED (54): No Authorizer is configured.; "
+        "User:ann ALLOW WRITE on TOPIC 'a-' (PREFIXED) from 10.0.0.1: "
+        "SECURITY_DISABLED (54): No Authorizer is configured.\n",
+    )
 
 
 def test_a_cluster_without_an_authorizer_is_told() -> None:

@@ -49,6 +49,35 @@ def test_json_is_asked_for_before_a_command_that_needs_no_cluster() -> None:
     assert before.output == after.output == '{"errorCode":0}\n'
 
 
+NO_TEXT = "\udcff"  # what Python makes of the byte 0xff among the arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["topic", "create", NO_TEXT], "NAMES..."),
+        (["topic", "create", "orders", "-c", f"a={NO_TEXT}"], "-c"),
+        (["group", "describe", NO_TEXT], "GROUP"),
+        (["consume", "orders", "--group", NO_TEXT], "--group"),
+        (["consume", "orders", "--header", NO_TEXT], "--header"),
+        (["produce", "orders", "-H", f"{NO_TEXT}=a"], "-H"),
+        (["acl", "list", "-p", NO_TEXT], "-p"),
+        (["-b", NO_TEXT, "topic", "list"], "-b"),
+        (["topic", "list", "-X", f"client.id={NO_TEXT}"], "-X"),
+        (["copy", "orders", NO_TEXT], "TARGET"),
+        (["broker", "--sasl", f"{NO_TEXT}=x"], "--sasl"),
+        (["broker", "--advertise", f"{NO_TEXT}:1"], "--advertise"),
+    ],
+)
+def test_arguments_that_are_no_text_are_refused(words: list[str], option: str) -> None:
+    ran = CliRunner().invoke(main, words)
+
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith("error: Invalid value for ")
+    assert option in ran.stderr
+    assert "is not UTF-8" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "command"),
     [

@@ -92,6 +92,9 @@ class AclBinding:
         check_field(self, "pattern", ResourcePattern)
         check_field(self, "entry", AccessControlEntry)
 
+    def __str__(self) -> str:
+        return _in_words(self.pattern, self.entry)
+
 
 @slotted.frozen
 class ResourcePatternFilter:
@@ -135,6 +138,9 @@ class AclBindingFilter:
         check_field(self, "pattern", ResourcePatternFilter)
         check_field(self, "entry", AccessControlEntryFilter)
 
+    def __str__(self) -> str:
+        return _in_words(self.pattern, self.entry)
+
     @classmethod
     def of(cls, binding: AclBinding) -> AclBindingFilter:
         """Return the filter that selects one ACL only."""
@@ -145,6 +151,19 @@ class AclBindingFilter:
                 entry.principal, entry.operation, entry.permission_type, host=entry.host
             ),
         )
+
+
+def _in_words(
+    pattern: ResourcePattern | ResourcePatternFilter,
+    entry: AccessControlEntry | AccessControlEntryFilter,
+) -> str:
+    """Return an ACL, or what a filter selects, for the message of an error."""
+    name = "of any name" if pattern.name is None else repr(pattern.name)
+    return (
+        f"{entry.principal or 'any principal'} {entry.permission_type.name} {entry.operation.name} "
+        f"on {pattern.resource_type.name} {name} ({pattern.pattern_type.name}) "
+        f"from {entry.host or 'any host'}"
+    )
 
 
 def create_acls_request(bindings: Iterable[AclBinding]) -> CreateAclsRequest:

@@ -77,6 +77,9 @@ class ConfigResource:
         check_member(self, "type", ConfigResourceType)
         check_field(self, "name", str)
 
+    def __str__(self) -> str:
+        return f"{self.type.name} {self.name!r}"
+
     @classmethod
     def topic(cls, name: str) -> ConfigResource:
         return cls(ConfigResourceType.TOPIC, name)

@@ -90,6 +90,13 @@ class ClientQuotaEntity:
         """The names by type."""
         return dict(self._entries)
 
+    def __str__(self) -> str:
+        named = (
+            f"default {kind}" if name is None else f"{kind} {name!r}"
+            for kind, name in self._entries
+        )
+        return ", ".join(named)
+
 
 @attrs.frozen
 class ClientQuotaAlteration:

@@ -46,6 +46,9 @@ class TopicPartitionReplica:
         check_field(self, "partition", int)
         check_field(self, "broker_id", int)
 
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} on broker {self.broker_id}"
+
 
 @slotted.frozen
 class ReplicaInfo:

@@ -12,6 +12,7 @@ import click
 from pyk.command_line.frame.settings import Settings
 from pyk.command_line.frame.suggestions import command_advice, option_advice
 from pyk.command_line.hidden_modules import hidden_modules
+from pyk.command_line.text import is_text, printable
 
 
 def settings_of(context: click.Context | None = None) -> Settings:
@@ -33,6 +34,8 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
     def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         settings = settings_of(context)
+        if not isinstance(parameter.type, click.Path):
+            _check_text(context, parameter, value)
         if value is not None and value is not False:
             setattr(settings, name, value)
 
@@ -47,10 +50,20 @@ def _keep_options(
     context: click.Context, parameter: click.Parameter, values: Sequence[str]
 ) -> None:
     for text in values:
+        _check_text(context, parameter, text)
         name, separator, value = text.partition("=")
         if not separator or not name.strip():
             raise click.BadParameter(f"it must be NAME=VALUE, not {text!r}", context, parameter)
         settings_of(context).options[name.strip()] = value
+
+
+def _check_text(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Refuse a value that holds bytes which are not UTF-8."""
+    if isinstance(value, tuple):
+        for each in value:
+            _check_text(context, parameter, each)
+    elif isinstance(value, str) and not is_text(value):
+        raise click.BadParameter(f"'{printable(value)}' is not UTF-8", context, parameter)
 
 
 def complete_profiles(
@@ -121,14 +134,22 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class PlainCommand(click.Command):
-    """A command whose errors lead to its own help; click forgets it where a value is missing."""
+    """A command that checks its arguments.
+
+    Its errors lead to its own help, which click forgets where a value is missing. Arguments that
+    are no text are refused, but for paths: no name in Kafka can hold them.
+    """
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(context, args)
+            left = super().parse_args(context, args)
         except click.UsageError as error:
             error.ctx = error.ctx or context
             raise
+        for parameter in self.get_params(context):
+            if not isinstance(parameter.type, click.Path):
+                _check_text(context, parameter, context.params.get(parameter.name or ""))
+        return left
 
 
 class _Sharing(PlainCommand):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pyk.command_line.text import as_bytes
 from pyk.runtime import slotted
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class RecordFilter:
 def parse_pattern(text: str) -> Pattern:
     """Return a pattern of bytes; raise ``ValueError`` that says what is wrong with it."""
     try:
-        return re.compile(text.encode())
+        return re.compile(as_bytes(text))
     except re.error as error:
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None
 

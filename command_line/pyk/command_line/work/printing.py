@@ -11,10 +11,11 @@ import click
 
 from pyk.clients import ConsumerRecords
 from pyk.command_line.frame.commands import colour_wish
+from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import is_terminal, wants_json
 from pyk.command_line.records.filters import RecordFilter
-from pyk.command_line.text import printable
+from pyk.command_line.text import is_text, printable
 
 Records = ConsumerRecords[Any, Any]
 Condition = Callable[[Any], bool] | None
@@ -112,6 +113,8 @@ def printer_for(
         raise CommandError(
             "Parquet needs pyarrow; install it with  pip install 'pyk-kafka[arrow]'"
         ) from None
+    if not is_text(parquet):
+        raise CommandError(f"--parquet: '{printable(parquet)}' is not UTF-8", ExitCode.USAGE)
     return ParquetPrinter(lambda: pq.ParquetWriter(parquet, schema_of(COLUMNS)), record_filter)
 
 

@@ -25,6 +25,7 @@ from pyk.command_line.frame.profile_files import references
 from pyk.command_line.frame.profiles import REFERENCES
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.frame.tables import Column
+from pyk.command_line.text import is_text
 
 USERS = (Column("user", style="bold"), Column("mechanism"), Column("iterations"))
 
@@ -110,4 +111,6 @@ def _password(name: str, reference: str | None) -> str:
         password = sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise CommandError("the password is empty", ExitCode.USAGE)
+    if not is_text(password):
+        raise CommandError("the password is not UTF-8", ExitCode.USAGE)
     return password

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients import AsyncAdmin, NewTopic, TopicPartition
+from pyk.clients import (
+    AccessControlEntry,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AsyncAdmin,
+    ClientQuotaEntity,
+    ConfigResource,
+    NewTopic,
+    TopicPartition,
+    TopicPartitionReplica,
+)
+from pyk.clients.admin import PatternType, ResourcePattern, ResourceType
 from pyk.clients.errors import (
+    ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     KafkaTimeoutError,
     SeveralErrors,
@@ -143,3 +156,25 @@ async def test_the_cluster_is_described_by_the_metadata_of_brokers_before_2_8() 
         assert "DescribeCluster" in str(await unsupported(admin))
         with pytest.raises(TypeError, match="by group id"):
             await admin.list_consumer_group_offsets({"g": None}, [TopicPartition("orders", 0)])
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        (ConfigResource.topic("orders"), "TOPIC 'orders'"),
+        (ClientQuotaEntity({"user": "ann", "client-id": None}), "default client-id, user 'ann'"),
+        (TopicPartitionReplica("orders", 0, 1), "orders-0 on broker 1"),
+        (
+            AclBinding(
+                ResourcePattern(ResourceType.TOPIC, "a-", PatternType.PREFIXED),
+                AccessControlEntry("User:ann", AclOperation.READ),
+            ),
+            "User:ann ALLOW READ on TOPIC 'a-' (PREFIXED) from *",
+        ),
+        (AclBindingFilter(), "any principal ANY ANY on ANY of any name (ANY) from any host"),
+    ],
+)
+def test_what_failed_is_named_in_words(item: object, words: str) -> None:
+    failed = SeveralErrors("1 of 2 failed", {item: ClusterAuthorizationFailedError("no")}, {})
+
+    assert str(failed) == f"1 of 2 failed; {words}: no"

@@ -29,6 +29,10 @@ def test_all_conditions_must_hold(record_filter: RecordFilter, accepts: bool) ->
     assert record_filter.accepts(RECORD) is accepts
 
 
+def test_a_pattern_may_hold_bytes_that_are_no_text() -> None:
+    assert parse_pattern("\udcff").search(b"k\xff")
+
+
 def test_a_filter_knows_whether_it_chooses() -> None:
     filters = [
         RecordFilter(value=parse_pattern("a")),

@@ -31,6 +31,7 @@ def record(**fields: Any) -> Any:
         ("%%%s", b"%hello"),
         ("é", "é".encode()),
         ("", b""),
+        ("\udcff%s", b"\xffhello"),
     ],
 )
 def test_a_record_is_formatted_as_by_kcat(text: str, formatted: bytes) -> None:
@@ -54,6 +55,7 @@ def test_the_error_for_an_unknown_token_names_the_others(text: str) -> None:
     [
         ("\\n\\t\\r\\0", b"\n\t\r\0"), ("\\x1e", b"\x1e"), ("\\xe9", b"\xe9"), ("\\x9z", b"\tz"),
         ("\\\\n", b"\\n"), ("\\q", b"\\q"), ("a\\", b"a\\"),
+        ("k\udcff", b"k\xff"),
     ],
 )  # fmt: skip
 def test_escape_sequences_are_bytes(text: str, data: bytes) -> None:
