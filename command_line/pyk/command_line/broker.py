@@ -23,6 +23,14 @@ HOST, PORT = "127.0.0.1", 9092
 LOG_DIRS = frozenset(("log.dirs", "log.dir"))
 
 
+class _OutputError(Exception):
+    """Standard output did not take the line READY; neither files nor sockets are to blame."""
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 @click.command(cls=PlainCommand)
 @click.option("--brokers", default=1, show_default=True, help="How many brokers to run.")
 @click.option("--host", show_default=HOST, help="The address to listen on.")
@@ -123,8 +131,12 @@ def broker(  # noqa: PLR0917 - click passes them by name
             if fault_file is not None:
                 _set_faults(cluster, fault_file)
             asyncio.run(_serve(cluster, client_properties))
-        except (InvalidConfigError, MissingPackageError, StorageError, ValueError) as error:
+        except (MissingPackageError, StorageError) as error:
             raise click.ClickException(str(error)) from error
+        except (InvalidConfigError, ValueError) as error:
+            raise _wrong_usage(str(error)) from error
+        except _OutputError as error:
+            raise error.reason from None
         except OSError as error:
             where = config.get("listeners") or format_address(host or HOST, port or 0)
             raise click.ClickException(_explain(error, where)) from error
@@ -133,7 +145,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
 @contextmanager
 def _folders(data_dirs: tuple[str, ...], config: Mapping[str, str]) -> Iterator[list[str] | None]:
     """Return the folders for the data: a temporary one if none is given or configured."""
-    folders = [each for text in data_dirs for each in text.split(",") if each]
+    folders = [each for text in data_dirs for each in _split(text)]
     if folders or not LOG_DIRS.isdisjoint(config):
         yield folders or None
         return
@@ -143,9 +155,17 @@ def _folders(data_dirs: tuple[str, ...], config: Mapping[str, str]) -> Iterator[
         yield [folder]
 
 
+def _split(text: str) -> list[str]:
+    """Return the folders of one ``--data-dir``: an empty one would be a folder that is deleted."""
+    folders = [each for each in text.split(",") if each]
+    if not folders:
+        raise _wrong_usage(f"--data-dir: it must name a folder, not {text!r}")
+    return folders
+
+
 def _parse_config(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
-    if not separator:
+    if not separator or not name.strip():
         raise click.BadParameter(f"it must be NAME=VALUE, not {text!r}", param_hint="--config")
     return name.strip(), value
 
@@ -169,7 +189,10 @@ async def _run(cluster: AsyncCluster, client_properties: str | None) -> None:
     async with cluster:
         if client_properties is not None:
             _tell_clients(cluster, client_properties)
-        click.echo(f"READY {cluster.bootstrap}")
+        try:
+            click.echo(f"READY {cluster.bootstrap}")
+        except OSError as error:
+            raise _OutputError(error) from error
         await asyncio.Event().wait()
 
 
@@ -206,6 +229,14 @@ def _stop_signals() -> Iterable[signal.Signals]:
     yield signal.SIGTERM
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         yield signal.SIGHUP
+
+
+def _wrong_usage(message: str) -> Exception:
+    """Return an error of the command line or of a configuration."""
+    from pyk.command_line.frame.exit_codes import ExitCode
+    from pyk.command_line.frame.failures import CommandError  # most brokers start
+
+    return CommandError(message, ExitCode.USAGE)
 
 
 def _explain(error: OSError, where: str) -> str:

@@ -6,8 +6,8 @@ import json
 import tomllib
 from pathlib import Path
 
-import click
-
+from pyk.command_line.frame.exit_codes import ExitCode
+from pyk.command_line.frame.failures import CommandError
 from pyk.reference_broker.fault_document import FaultDocumentError, line_of, set_faults
 from pyk.reference_broker.faults import FaultRules
 
@@ -19,10 +19,14 @@ def read_faults(path: str, rules: FaultRules) -> None:
         is_json = path.endswith(".json")
         set_faults(rules, json.loads(text) if is_json else tomllib.loads(text))
     except OSError as error:
-        raise click.ClickException(f"--faults: cannot read {path!r}: {error.strerror}") from error
+        raise _wrong(f"--faults: cannot read {path!r}: {error.strerror}") from error
     except FaultDocumentError as error:
         line = None if is_json else line_of(error, text)
         where = path if line is None else f"{path}, line {line}"
-        raise click.ClickException(f"--faults: {where}: {error}") from error
+        raise _wrong(f"--faults: {where}: {error}") from error
     except ValueError as error:  # of both parsers, and of text that is not UTF-8
-        raise click.ClickException(f"--faults: {path} cannot be parsed: {error}") from error
+        raise _wrong(f"--faults: {path} cannot be parsed: {error}") from error
+
+
+def _wrong(message: str) -> CommandError:
+    return CommandError(message, ExitCode.USAGE)

@@ -42,6 +42,9 @@ COMMANDS = {
     "user": "List, set and delete users that log in by SCRAM.",
 }
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a disk answers that takes no more; without the name of a file it is that of the output."""
+
 COMPLETE = "_PYK_COMPLETE"
 """The variable by which shells ask for completions."""
 
@@ -145,6 +148,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         _output_was_closed()
         error = OSError(errno.EBADF, "standard output or input is closed")
+    elif isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+        _output_was_closed()
+        error = OSError(error.errno, f"standard output: {error.strerror}")
     context = error.ctx if isinstance(error, click.UsageError) else None
     failure = explain(error, "pyk" if context is None else context.command_path)
     head = click.style("error:", fg="red", bold=True)

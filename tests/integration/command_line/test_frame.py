@@ -261,7 +261,11 @@ def test_a_stream_that_is_closed_or_full_is_told(words: str, closed: str, code: 
 
     assert done.returncode == code
     if code:
-        reason = "No space left on device" if "full" in closed else "output or input is closed"
+        reason = (
+            "standard output: No space left on device"
+            if "full" in closed
+            else "output or input is closed"
+        )
         assert reason in done.stderr
         assert len(done.stderr.splitlines()) == 1
 

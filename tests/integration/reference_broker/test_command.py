@@ -99,24 +99,48 @@ def test_a_second_broker_cannot_use_the_same_data_directory(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("options", "code", "text"),
     [
-        (["--config", "num.partitons=3"], "did you mean 'num.partitions'?"),
-        (["--config", "num.partitions=many"], "num.partitions='many'"),
-        (["--config", "num.partitions"], "must be NAME=VALUE, not"),
-        (["--port", "65536"], "65536 is not in the range 0<=x<=65535"),
-        (["--brokers", "3"], "this release runs clusters of one broker"),
-        (["--advertise", "0.0.0.0"], "clients cannot connect to '0.0.0.0'"),
-        (["--config", "listeners=PLAINTEXT://:0"], "listeners and port= (--port) were given"),
-        (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
+        (["--config", "num.partitons=3"], 2, "did you mean 'num.partitions'?"),
+        (["--config", "foo=bar"], 2, "unknown broker configuration 'foo'"),
+        (["--config", "num.partitions=many"], 2, "num.partitions='many'"),
+        (["--config", "num.partitions"], 2, "must be NAME=VALUE, not 'num.partitions'"),
+        (["--config", "=3"], 2, "must be NAME=VALUE, not '=3'"),
+        (["--data-dir", ""], 2, "--data-dir: it must name a folder, not ''"),
+        (["--data-dir", ","], 2, "--data-dir: it must name a folder, not ','"),
+        (["--port", "65536"], 2, "65536 is not in the range 0<=x<=65535"),
+        (["--brokers", "3"], 2, "this release runs clusters of one broker"),
+        (["--advertise", "0.0.0.0"], 2, "clients cannot connect to '0.0.0.0'"),
+        (["--config", "listeners=PLAINTEXT://:0"], 2, "listeners and port= (--port) were given"),
+        (["--host", "256.0.0.1"], 1, "cannot listen on 256.0.0.1"),
     ],
 )
-def test_a_failed_start_is_explained_in_one_line(options: list[str], text: str) -> None:
+def test_a_failed_start_is_explained_in_one_line(options: list[str], code: int, text: str) -> None:
     failed = run("--port", "0", *options)
 
-    assert failed.returncode != 0
+    assert (failed.returncode, failed.stdout) == (code, "")
     assert text in failed.stderr
-    assert "Traceback" not in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "text"),
+    [
+        ("> /dev/full", 1, "error: standard output: No space left on device\n"),
+        (">&-", 1, "error: standard output or input is closed\n"),
+        ("| true; exit ${PIPESTATUS[0]}", 0, ""),
+    ],
+)
+def test_an_output_that_does_not_take_the_ready_line_ends_it(
+    output: str, code: int, text: str
+) -> None:
+    program = f"{' '.join(COMMAND)} --port 0 {output}"
+
+    done = subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, timeout=20, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (code, text)
 
 
 def test_configuration_takes_effect(tmp_path: Path) -> None:

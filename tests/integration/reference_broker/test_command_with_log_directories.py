@@ -66,7 +66,7 @@ def test_directories_by_argument_and_by_configuration_contradict_each_other(
 ) -> None:
     failed = run("--data-dir", str(tmp_path), "--config", "log.dirs=/elsewhere")
 
-    assert failed.returncode == 1
+    assert failed.returncode == 2
     assert "log.dirs and data_dir= (--data-dir) were given" in failed.stderr
 
 

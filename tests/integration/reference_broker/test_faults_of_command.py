@@ -60,6 +60,6 @@ def test_a_file_that_cannot_be_used_ends_the_command(
         check=False,
     )
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "error: --faults: " in done.stderr
     assert message in done.stderr
