@@ -284,6 +284,57 @@ def test_transaction_after_an_aborted_one_of_the_same_producer_counts():
     assert [value for _, key, value in log.records() if key == b"a"] == [b"2"]
 
 
+INT_0, INT_1 = b"\0\0\0\0", b"\0\0\0\1"
+"""Keys that are integers, and the same bytes as those of markers that abort and that commit."""
+
+
+def test_marker_removes_no_record_whose_key_is_as_its_own():
+    log = CompactedLog()
+    log.append((INT_1, b"1"))
+    log.append(
+        (b"a", b"2"), producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    end_transaction(log.log, commit=True)
+    log.roll()
+
+    log.compact()
+
+    assert [each for each in log.values() if each in (b"1", b"2")] == [b"1", b"2"]
+
+
+def test_aborted_record_whose_key_is_as_that_of_a_marker_ends_no_transaction():
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    producer = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    log.append((INT_0, b"aborted"), base_sequence=0, **producer)
+    log.append((b"a", b"aborted"), base_sequence=1, **producer)
+    end_transaction(log.log, commit=False)
+    log.roll()
+
+    log.compact()
+
+    assert log.values()[0] == b"1"
+
+
+def test_marker_stays_as_long_as_the_header_of_a_batch_of_its_aborted_transaction():
+    log = CompactedLog(delete_retention_ms="0")
+    log.append(
+        (b"a", b"1"), producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    end_transaction(log.log, commit=False)
+    for value in (b"2", b"3", b"4"):
+        log.append((b"b", value))
+        log.roll()
+        log.compact()
+        log.clock.advance(1)
+    log.manager.close()
+
+    reopened = CompactedLog(log.filesystem, clock=log.clock)
+
+    assert [batch.is_control for batch in reopened.batches()][:2] == [False, True]
+    assert reopened.log.last_stable_offset == reopened.log.log_end_offset
+
+
 def test_marker_goes_after_its_records_and_the_delete_horizon():
     log = CompactedLog(delete_retention_ms="1000")
     log.append(

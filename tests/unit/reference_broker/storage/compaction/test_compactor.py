@@ -418,3 +418,16 @@ def test_producer_that_only_a_marker_is_known_of_does_not_keep_its_log_from_comp
 
     assert log.values()[-1] == b"2"
     assert log.log.compacted_to == 3
+
+
+def test_segment_that_is_larger_than_the_buffer_is_written_whole():
+    log = CompactedLog(
+        broker={"log_cleaner_io_buffer_size": "524288"}, internal_segment_bytes="8000000"
+    )
+    for number in range(8):
+        log.append((b"%d" % (number % 4), b"%d" % number * 300_000))
+    log.roll()
+
+    log.compact()
+
+    assert [value[:1] for value in log.values()] == [b"4", b"5", b"6", b"7"]

@@ -201,3 +201,17 @@ def test_log_whose_segments_cannot_be_read_is_reported_once(caplog):
     log.compact()
 
     assert caplog.text.count("Could not compact") == 1
+
+
+def test_segment_that_lacks_its_end_is_not_compacted(caplog):
+    log = CompactedLog()
+    log.append((b"a", b"1"))
+    log.append((b"a", b"2"))
+    log.roll()
+    file = log.filesystem.open(f"{log.log.directory}/{0:020d}.log")
+    file.truncate(file.size() - 10)
+
+    log.compact()
+
+    assert "Could not compact" in caplog.text
+    assert log.log.compacted_to == 0
