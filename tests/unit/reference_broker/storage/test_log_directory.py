@@ -9,7 +9,7 @@ import pytest
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import LogManager, StorageError, Task
-from pyk.reference_broker.storage.log_directory import LogDirectory
+from pyk.reference_broker.storage.log_directory import LogDirectory, _closing_error
 from pyk.runtime.filesystem import FileSystem, OsFileSystem, read_if_exists, write_atomically
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
@@ -103,6 +103,18 @@ def test_a_stop_is_clean_once_all_logs_were_opened_after_a_crash(
     assert open_manager(filesystem).was_shut_down_cleanly
 
 
+def test_a_stop_is_clean_although_logs_were_not_opened_if_the_one_before_was(
+    filesystem: MemoryFileSystem,
+) -> None:
+    with_three_records(filesystem, ORDERS, BILLS).close()
+    manager = open_manager(filesystem)
+    manager.get_or_create(ORDERS, log_config(), ONE)
+
+    manager.close()
+
+    assert open_manager(filesystem).was_shut_down_cleanly
+
+
 def test_a_stop_is_clean_once_the_others_were_deleted_after_a_crash(
     filesystem: MemoryFileSystem,
 ) -> None:
@@ -167,6 +179,7 @@ def test_a_deleted_log_leaves_no_file_open(tmp_path: Path) -> None:
         ("open", "*.snapshot*", "orders-0"),
         ("open", "*/recovery-point-offset-checkpoint.tmp", "CHECKPOINT_RECOVERY_POINTS"),
         ("rename", "*/recovery-point-offset-checkpoint", "Errno 5"),
+        ("open", "*/.kafka_cleanshutdown*", "Errno 5"),
     ],
 )
 def test_what_cannot_be_written_at_a_stop_is_told_and_makes_it_unclean(
@@ -201,3 +214,25 @@ def test_a_stop_leaves_no_file_open(tmp_path: Path) -> None:
     manager.logs.close()
 
     assert open_below(f"{tmp_path}/") == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_a_broker_that_is_killed_in_its_process_leaves_no_file_open(tmp_path: Path) -> None:
+    broker = MovingBroker(OsFileSystem(), log_dirs=[f"{tmp_path}/a"], metadata_dir=f"{tmp_path}/a")
+    append(broker.create(), b"0")
+
+    broker.logs.abandon()
+
+    assert open_below(f"{tmp_path}/") == []
+
+
+@pytest.mark.parametrize(
+    ("failures", "named"),
+    [(["a", "b", "c", "d", "e"], "(a, b, c, d, e)"), ([*"abcdef"], "(a, b, c, d, e, …)")],
+)
+def test_five_of_the_things_that_could_not_be_written_are_named(
+    failures: list[object], named: str
+) -> None:
+    assert f"not everything in /data could be written {named}" in str(
+        _closing_error("/data", failures)
+    )

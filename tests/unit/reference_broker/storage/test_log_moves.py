@@ -297,6 +297,21 @@ def test_producers_and_transactions_move_with_their_log(filesystem):
     assert aborted_transactions(MovingBroker(filesystem).log) == [(7, 0)]
 
 
+def test_a_producer_whose_records_were_deleted_moves_with_its_log(filesystem):
+    broker = MovingBroker(filesystem)
+    log = broker.create()
+    append(log, b"0", producer_id=7, producer_epoch=0, base_sequence=0)
+    log.roll()
+    append(log, b"1")
+    log.advance_log_start_offset(1)
+    log.delete_old_segments(0)
+
+    broker.move(B)
+    broker.finish()
+
+    assert [producer.producer_id for producer in broker.log.producers] == [7]
+
+
 def test_a_leader_epoch_without_records_moves_with_its_log(filesystem):
     broker = MovingBroker(filesystem)
     log = broker.create()
