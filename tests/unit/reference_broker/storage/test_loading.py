@@ -119,3 +119,14 @@ def test_what_only_looks_like_a_message_of_an_old_format_is_cut_off(
     assert values(open_log(filesystem)) == [b"0"]
     assert filesystem.size(LOG) == end
     assert len(batch(b"0")) == end
+
+
+def test_each_segment_gets_its_room_at_once_where_that_is_configured(filesystem):
+    log = open_log(filesystem, preallocate=True, internal_segment_bytes=4096)
+    first = filesystem.size(LOG)
+    append(log, b"1")
+    log.roll()
+
+    assert first == 4096
+    assert filesystem.size(f"{DIRECTORY}/{1:020d}.log") == 4096
+    assert filesystem.size(LOG) == log.segments.first.size

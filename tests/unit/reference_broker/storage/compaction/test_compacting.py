@@ -335,6 +335,25 @@ def test_marker_stays_as_long_as_the_header_of_a_batch_of_its_aborted_transactio
     assert reopened.log.last_stable_offset == reopened.log.log_end_offset
 
 
+def test_log_is_opened_by_its_records_although_a_marker_was_emptied():
+    log = CompactedLog(delete_retention_ms="0")
+    end_transaction(log.log, commit=True)
+    for value in (b"1", b"2", b"3"):
+        log.append((b"a", value))
+        log.roll()
+        log.compact()
+        log.clock.advance(1)
+    assert [(batch.is_control, batch.count) for batch in log.batches()][0] == (True, 0)
+    log.manager.close()
+    for name in log.names():
+        if name.endswith(".snapshot"):
+            log.filesystem.remove(f"{log.log.directory}/{name}")
+
+    reopened = CompactedLog(log.filesystem, clock=log.clock)
+
+    assert reopened.values()[-1] == b"3"
+
+
 def test_marker_goes_after_its_records_and_the_delete_horizon():
     log = CompactedLog(delete_retention_ms="1000")
     log.append(
