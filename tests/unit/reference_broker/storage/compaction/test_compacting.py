@@ -343,7 +343,7 @@ def test_log_is_opened_by_its_records_although_a_marker_was_emptied():
         log.roll()
         log.compact()
         log.clock.advance(1)
-    assert [(batch.is_control, batch.count) for batch in log.batches()][0] == (True, 0)
+    assert next((batch.is_control, batch.count) for batch in log.batches()) == (True, 0)
     log.manager.close()
     for name in log.names():
         if name.endswith(".snapshot"):
