@@ -10,6 +10,7 @@ from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from pyk.runtime.checked_arguments import checked_count, checked_finite
 from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
@@ -19,7 +20,7 @@ from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
-from .cluster_arguments import check_criteria, check_is_number, checked_count
+from .cluster_arguments import check_criteria
 from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
 from .data_folders import METADATA_LOG_DIR, data_folders
@@ -332,8 +333,7 @@ class AsyncCluster:
         step = getattr(self.clock, "step", None)
         if step is None:
             raise RuntimeError(f"clock={self.clock!r} cannot be wrong: it has no method step()")
-        check_is_number(seconds, "seconds")
-        step(seconds)
+        step(checked_finite(seconds, "seconds"))
         self._skewed_seconds += seconds
 
     @property

@@ -23,8 +23,9 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.releases import versions_of
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import check_is_number, checked_count, checked_number
 
-from .cluster_arguments import check_criteria, check_is_number, checked_count, checked_number
+from .cluster_arguments import check_criteria
 from .fault_facts import check_names_groups, check_names_topics
 
 if TYPE_CHECKING:

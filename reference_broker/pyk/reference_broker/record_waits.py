@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from pyk.protocol.records import ConsumerRecord
+from pyk.runtime.checked_arguments import checked_number
 
-from .cluster_arguments import checked_number
 from .expectations import Expectation
 from .partition import Partition
 from .topic_contents import read_records

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Literal, Self, get_args
 
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_count, checked_number, checked_text
 from pyk.runtime.filesystem.interface import Buffer, File, FileSystem, Lock
 
 Operation = Literal[
@@ -70,22 +71,24 @@ class Fault:
 
     def times(self, count: int) -> Self:
         """Happen at the next ``count`` operations."""
-        self.times_left = count
+        self.times_left = checked_count(count, "times", 1)
         return self
 
     def after(self, count: int) -> Self:
         """Let the first ``count`` operations through."""
-        self.skips_left = count
+        self.skips_left = checked_count(count, "after")
         return self
 
     def fail(self, error: int = errno.EIO) -> Self:
         """Raise ``OSError`` with this number; nothing is done."""
-        self.error, self.is_set = error, True
+        self.error, self.is_set = checked_count(error, "error (such as errno.EIO)", 1), True
         return self
 
     def tear(self, bytes_before: int, error: int = errno.ENOSPC) -> Self:
         """Let this many bytes of a write arrive, then raise."""
-        self.bytes_before = bytes_before
+        if self.operation not in ("write", "any"):
+            raise ValueError(f"tear() is for writes, not for {self.operation}: on('write', …)")
+        self.bytes_before = checked_count(bytes_before, "bytes_before")
         return self.fail(error)
 
     def lose(self) -> Self:
@@ -95,7 +98,7 @@ class Fault:
 
     def slow(self, seconds: float) -> Self:
         """Take so much longer, and be done; in memory, the whole node waits meanwhile."""
-        self.slow_seconds, self.is_set = seconds, True
+        self.slow_seconds, self.is_set = checked_number(seconds, "seconds"), True
         return self
 
     def heal(self) -> None:
@@ -194,7 +197,7 @@ class FaultyFileSystem:
         """Name a point; call a method of the returned fault to say what happens there."""
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}: use one of {', '.join(OPERATIONS)}")
-        fault = Fault(operation, pattern)
+        fault = Fault(operation, checked_text(pattern, "the pattern of paths"))
         self._faults.append(fault)
         return fault
 

@@ -1,0 +1,54 @@
+"""Validate numbers and names that a test sets the environment with. Pure.
+
+A fault that never happens would test nothing, and what a program stumbles over later is hard to
+find.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def checked_count(given: object, what: str, lowest: int = 0) -> int:
+    """Return an int from ``lowest`` on; raise ``TypeError`` or ``ValueError`` for anything else."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"{what} must be an int, not {given!r}")
+    if given < lowest:
+        raise ValueError(f"{what} must be {lowest} or more, not {given}")
+    return given
+
+
+def check_is_number(given: object, what: str) -> None:
+    """Raise ``TypeError`` for what is not a number."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(f"{what} must be a number, not {given!r}")
+
+
+def checked_number(given: float, what: str) -> float:
+    """Return a finite number from 0 on; raise ``TypeError`` or ``ValueError`` otherwise."""
+    check_is_number(given, what)
+    if not math.isfinite(given) or given < 0:
+        raise ValueError(f"{what} must be a finite number from 0 on, not {given}")
+    return given
+
+
+def checked_finite(given: float, what: str) -> float:
+    """Return a finite number; raise ``TypeError`` or ``ValueError`` otherwise."""
+    check_is_number(given, what)
+    if not math.isfinite(given):
+        raise ValueError(f"{what} must be a finite number, not {given}")
+    return given
+
+
+def checked_text(given: object, what: str) -> str:
+    """Return a str; raise ``TypeError`` for anything else."""
+    if not isinstance(given, str):
+        raise TypeError(f"{what} must be a str, not {given!r}")
+    return given
+
+
+def checked_flag(given: object, what: str) -> bool:
+    """Return a bool; raise ``TypeError`` for anything else."""
+    if not isinstance(given, bool):
+        raise TypeError(f"{what} must be True or False, not {given!r}")
+    return given
