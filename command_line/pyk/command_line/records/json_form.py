@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 BASE64 = "base64"
 FIELDS = ("key", "value", "headers", "partition", "timestamp")
-WRITTEN_BY_PYK = {"topic", "offset"}
+WRITTEN_BY_PYK = ("topic", "offset")
 """Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
+KNOWN = frozenset({*FIELDS, *WRITTEN_BY_PYK})
 
 
 def to_json(record: ConsumerRecord[bytes | None, bytes | None]) -> bytes:
@@ -54,8 +55,7 @@ def parse_record(line: bytes) -> OutgoingRecord:
         raise ValueError("its JSON is nested too deeply") from None
     if not isinstance(form, dict):
         raise ValueError('a record must be a JSON object such as {"key": "a", "value": "b"}')
-    unknown = form.keys() - {*FIELDS, *WRITTEN_BY_PYK}
-    if unknown:
+    if unknown := form.keys() - KNOWN:
         raise ValueError(f"{min(unknown)!r} is unknown; a record has {', '.join(FIELDS)}")
     return OutgoingRecord(
         key=_data(form.get("key")),
