@@ -12,6 +12,9 @@ from pyk.reference_broker.config import (
     check_group_configs,
 )
 from pyk.reference_broker.config.group_config import GROUP_DEFINITIONS
+from pyk.reference_broker.coordinator.group.consumer.group_config import ConsumerGroupConfig
+from pyk.reference_broker.coordinator.group.share.group_config import ShareGroupConfig
+from pyk.reference_broker.coordinator.group.streams.group_config import StreamsGroupConfig
 
 INTEGERS = [
     ("consumer.assignment.interval.ms", 1_000, 0),
@@ -35,6 +38,8 @@ OTHERS = {
     "share.isolation.level": "read_uncommitted",
     "share.renew.acknowledge.enable": True,
 }
+
+OTHER_TEXTS = {"share.auto.offset.reset": "earliest", "share.isolation.level": "read_committed"}
 
 
 def broker(**values: str) -> BrokerConfig:
@@ -143,3 +148,12 @@ def test_other_configurations_of_a_broker_are_no_assignment_intervals(
     name: str, value: int | str | None
 ) -> None:
     check_assignment_interval(name, value, broker())
+
+
+@pytest.mark.parametrize("kind", [ConsumerGroupConfig, ShareGroupConfig, StreamsGroupConfig])
+def test_a_group_obeys_only_the_configurations_of_its_own_kind(
+    kind: type[ConsumerGroupConfig | ShareGroupConfig | StreamsGroupConfig],
+) -> None:
+    own = {f"{each}.session.timeout.ms": "50000" for each in ("consumer", "share", "streams")}
+
+    assert kind().of_group({**own, **OTHER_TEXTS}) == kind(session_timeout_ms=50_000)

@@ -171,17 +171,18 @@ def test_uniform_hands_out_topics_of_few_subscribers_first_so_that_others_stay()
     assert assigned["b"] == {A: frozenset({1}), B: frozenset({0, 1, 2})}
 
 
-def test_uniform_moves_first_what_a_member_did_not_have() -> None:
+@pytest.mark.parametrize("had", [0, 1])
+def test_uniform_moves_first_what_a_member_did_not_have(had: int) -> None:
     topics = {"a": frozenset({B}), "b": frozenset({A}), "c": frozenset({A, B})}
     current: dict[str, Assignment] = {
-        "a": {B: frozenset({0})},
-        "b": {B: frozenset({1})},
+        "a": {B: frozenset({had})},
+        "b": {B: frozenset({1 - had})},
         "c": {A: frozenset({0})},
     }
 
     assigned = assign_uniformly(subscribers(topics, current), {A: 1, B: 2})
 
-    assert assigned["a"] == {B: frozenset({0})}
+    assert assigned["a"] == {B: frozenset({had})}
 
 
 @pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)

@@ -106,6 +106,39 @@ def test_a_heartbeat_that_does_not_say_everything_is_not_told_the_assignment_aga
     assert answer.assignment is None
 
 
+def test_a_heartbeat_without_a_subscription_is_not_told_the_assignment_again(
+    groups: ConsumerGroups,
+) -> None:
+    groups.join_as("a", "orders")
+
+    answer = groups.beat("a", 2, {"orders": [0, 1, 2, 3]}, rebalance_timeout_ms=1)
+
+    assert answer.assignment is None
+
+
+def test_a_full_heartbeat_with_a_pattern_is_told_the_assignment_again(
+    groups: ConsumerGroups,
+) -> None:
+    full = {"rebalance_timeout_ms": 1, "subscribed_topic_regex": "ord.*"}
+    epoch = groups.beat("a", 0, {}, **full).member_epoch
+    epoch = groups.beat("a", epoch, {}).member_epoch
+    assert groups.beat("a", epoch, groups.assigned("a")).assignment is None
+
+    response = groups.beat("a", epoch, groups.assigned("a"), **full)
+
+    assert groups.told(response) == {"orders": [0, 1, 2, 3]}
+
+
+def test_a_member_is_known_by_what_its_heartbeats_say(groups: ConsumerGroups) -> None:
+    groups.join_as("a", "orders", instance_id="one", rack_id="east", server_assignor="range")
+    groups.beat("a", 2, {"orders": [0, 1, 2, 3]}, instance_id="one", rack_id="west")
+
+    member = groups.group.members["a"]
+
+    assert (member.instance_id, member.rack_id, member.server_assignor) == ("one", "west", "range")
+    assert (member.client_id, member.client_host) == ("app", "/127.0.0.1")
+
+
 def test_a_member_that_did_not_get_the_answer_may_join_again(groups: ConsumerGroups) -> None:
     groups.join_as("a", "orders")
 

@@ -9,7 +9,7 @@ from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .assignment import Assignment, assignment_of
-from .member import JOINING, ConsumerMember
+from .member import ConsumerMember
 
 
 def _everything(_: str) -> bool:
@@ -41,7 +41,7 @@ class Heartbeat:
             request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         )
         is_complete = request.rebalance_timeout_ms != -1 and request.topic_partitions is not None
-        return request.member_epoch == JOINING or (has_subscription and is_complete)
+        return has_subscription and is_complete  # as each that joins: see check_request
 
     def describe(self, member: ConsumerMember) -> ConsumerMember:
         """Return a member with what the heartbeat says of it."""
