@@ -20,7 +20,7 @@ from pyk.clients.wording import because
 from pyk.runtime import slotted
 
 MAY_BE_DONE = "it may have been done"
-MAY_BE_DONE_BEFORE = "an earlier attempt, whose response was lost, may have done it"
+MAY_BE_DONE_BEFORE = "an earlier attempt, whose outcome is unknown, may have done it"
 
 # Sends some items to a node, and returns the result of each or the error that came instead.
 Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]

@@ -140,6 +140,10 @@ FATAL = frozenset(
 # answers NOT_LEADER_OR_FOLLOWER also for what it had appended and its followers had fetched.
 INDEFINITE = frozenset(
     {
+        # A coordinator answers with these two also after it has written to its log: when replicas
+        # are too late or too few, and when it has lost the lead of the partition.
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.NETWORK_EXCEPTION,
         ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,

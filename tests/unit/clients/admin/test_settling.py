@@ -11,6 +11,7 @@ from pyk.clients.errors import (
     UnknownTopicOrPartitionError,
     error_for,
 )
+from pyk.protocol.errors import ErrorCode
 
 
 class Patient:
@@ -37,8 +38,13 @@ def test_an_item_is_pending_until_it_has_a_result_or_a_lasting_error() -> None:
 
 @pytest.mark.parametrize(
     ("first", "is_done"),
-    [(NodeDisconnectedError("lost"), True), (error_for(41), False)],
-    ids=["after a lost answer", "after a certain failure"],
+    [
+        (NodeDisconnectedError("lost"), True),
+        (error_for(ErrorCode.NOT_COORDINATOR), True),
+        (error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE), True),
+        (error_for(41), False),
+    ],
+    ids=["after a lost answer", "moved coordinator", "late replicas", "after a certain failure"],
 )
 def test_already_done_counts_as_success_only_after_a_lost_response(
     first: KafkaError, is_done: bool
@@ -55,7 +61,7 @@ def test_already_done_counts_as_success_only_after_a_lost_response(
 @pytest.mark.parametrize(
     ("first", "is_definite", "text"),
     [
-        (NodeDisconnectedError("lost"), False, "an earlier attempt, whose response was lost"),
+        (NodeDisconnectedError("lost"), False, "an earlier attempt, whose outcome is unknown"),
         (error_for(41), True, "TOPIC_ALREADY_EXISTS"),
     ],
     ids=["after a lost answer", "after a certain failure"],

@@ -23,10 +23,8 @@ from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import (
-    CoordinatorNotAvailableError,
     KafkaError,
     KafkaTimeoutError,
-    NotCoordinatorError,
     StaleMemberEpochError,
     UnknownMemberIdError,
     UnknownTopicIdError,
@@ -185,13 +183,7 @@ class Committer:
                 error.definite = True
             return dict.fromkeys(offsets, error)
         answers = result_for_each(offsets, committed_offsets(response, topic_ids), node_id)
-        errors = {p: error for p, error in answers.items() if error is not None}
-        for refusal in errors.values():
-            # A coordinator says so, too, of what it has written when it loses its partition, or
-            # does not hear of its replicas in time: the next one may find it in the log.
-            if isinstance(refusal, NotCoordinatorError | CoordinatorNotAvailableError):
-                refusal.definite = False
-        return errors
+        return {p: error for p, error in answers.items() if error is not None}
 
     def _follow(self, error: KafkaError, asked_as: Identity) -> None:
         """Prepare a retry, or raise if a retry is pointless."""
