@@ -10,6 +10,7 @@ import pytest
 from pyk.clients import (
     Admin,
     AlterConfig,
+    AlterConfigOperation,
     AsyncAdmin,
     ConfigResource,
     ConfigResourceType,
@@ -167,6 +168,21 @@ def test_resources_with_configurations_are_listed_by_type(
     assert ConfigResource.broker(node_id) in of_brokers
     assert {one.type for one in of_brokers} == {ConfigResourceType.BROKER}
     assert admin.list_config_resources([ConfigResourceType.CLIENT_METRICS]) == []
+
+
+def test_subscriptions_to_client_metrics_are_listed_while_they_have_settings(
+    admin: Admin, group: str
+) -> None:
+    subscription = ConfigResource(ConfigResourceType.CLIENT_METRICS, group)
+
+    admin.incremental_alter_configs({subscription: [AlterConfig("interval.ms", "1000")]})
+    eventually(lambda: admin.list_client_metrics_resources() == [subscription])
+    settings = admin.describe_configs([subscription])[subscription]
+    taken_back = AlterConfig("interval.ms", operation=AlterConfigOperation.DELETE)
+    admin.incremental_alter_configs({subscription: [taken_back]})
+
+    assert settings["interval.ms"].value == "1000"
+    eventually(lambda: admin.list_client_metrics_resources() == [])
 
 
 def test_features_are_described_and_updates_that_cannot_be_are_refused(admin: Admin) -> None:
