@@ -156,6 +156,34 @@ async def test_a_session_that_ends_releases_what_its_member_has() -> None:
 
 
 @virtual_time
+async def test_a_fetch_that_ends_the_session_releases_what_its_member_has() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        await first.fetch(max_wait_ms=1000)
+
+        ended = await first.fetch(said=[(0, 0, [ACCEPT])], share_session_epoch=-1)
+
+        assert code(ended) == E.NONE
+        assert acquired(await second.fetch(max_wait_ms=1000)) == [(1, 2, 2)]
+
+
+@virtual_time
+async def test_a_request_that_asks_for_no_records_or_is_refused_is_answered_at_once() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        member = ShareMember(broker)
+        begun = asyncio.get_running_loop().time()
+
+        empty = await member.fetch(max_records=0, max_wait_ms=60_000)
+        refused = await member.fetch(share_session_epoch=7, max_wait_ms=60_000)
+
+        assert (code(empty), code(refused)) == (E.NONE, E.INVALID_SHARE_SESSION_EPOCH)
+        assert asyncio.get_running_loop().time() - begun < 1
+
+
+@virtual_time
 async def test_requests_outside_of_a_session_are_refused() -> None:
     async with running_broker() as broker:
         await initialize(broker)
@@ -183,6 +211,24 @@ async def test_locks_that_are_renewed_last_longer() -> None:
 
         assert acquired(await second.fetch()) == []
         assert code(await first.acknowledge((0, 2, [ACCEPT]))) == E.NONE
+
+
+NO_RECORDS = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
+
+
+@pytest.mark.parametrize("limit", [None, *NO_RECORDS])
+@virtual_time
+async def test_a_fetch_renews_locks_if_it_asks_for_no_records(limit: str | None) -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        member = ShareMember(broker)
+        await member.fetch(max_wait_ms=1000)
+        limits = NO_RECORDS if limit is None else {**NO_RECORDS, limit: 1}
+
+        answer = await member.fetch(said=[(0, 2, [RENEW])], is_renew_ack=True, **limits)
+
+        assert code(answer) == (E.NONE if limit is None else E.INVALID_REQUEST)
 
 
 @virtual_time
@@ -213,6 +259,24 @@ async def test_a_renewed_lock_that_became_shorter_is_over_in_time() -> None:
         await asyncio.sleep(16)
 
         assert acquired(await second.fetch()) == [(0, 2, 2)]
+
+
+@virtual_time
+async def test_a_fetch_that_is_abandoned_while_it_acknowledges_gives_its_records_back() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        member = ShareMember(broker, "a")
+        await member.fetch(max_wait_ms=1000)
+        fill(broker, 3)
+        waiting = member.send(topics=member.topics(0, said=[(0, 2, [ACCEPT])]))
+        assert isinstance(waiting, Deferred)
+        assert not waiting.is_done
+
+        waiting.abandon()
+        await asyncio.sleep(1)
+
+        assert acquired(await ShareMember(broker, "b").fetch(max_wait_ms=1000)) == [(3, 5, 1)]
 
 
 @virtual_time
@@ -270,15 +334,31 @@ async def test_records_that_a_quota_holds_back_are_given_back() -> None:
         assert acquired(await ShareMember(broker, "b").fetch(max_wait_ms=1000)) == [(0, 2, 1)]
 
 
+@virtual_time
+async def test_a_quota_is_told_of_more_bytes_than_the_records_have() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 3)
+        usage = Usage(throttle_ms=0)
+
+        got = await ShareMember(broker, "a", usage=usage).fetch(max_wait_ms=1000)
+
+        assert acquired(got) == [(0, 2, 1)]
+        (told,) = usage.told
+        assert told > len(batch(*[b"x"] * 3)) + 50
+
+
 class Usage:
-    """A quota that is used up."""
+    """A quota that is used up, unless it makes nobody wait."""
 
     largest_fetch = None
 
     def __init__(self, throttle_ms: int) -> None:
         self._throttle_ms = throttle_ms
+        self.told: list[int] = []
 
-    def fetched(self, _: int) -> int:
+    def fetched(self, size: int) -> int:
+        self.told.append(size)
         return self._throttle_ms
 
 
@@ -297,7 +377,8 @@ async def test_records_that_a_failing_disk_holds_back_are_given_back(reads_befor
         failed = await first.fetch(max_wait_ms=1000)
         disk.heal()
 
-        ranges = acquired(failed) if code(failed) == E.NONE else []
+        assert (code(failed) == E.NONE) == bool(acquired(failed))
+        ranges = acquired(failed)
         assert ranges or acquired(await second.fetch(max_wait_ms=1000)) == [(0, 9, 1)]
 
 
@@ -335,6 +416,9 @@ async def test_too_many_sessions_are_refused_late() -> None:
         await ShareMember(broker, "a").fetch(max_wait_ms=1000)
         loop = asyncio.get_running_loop()
         begun = loop.time()
+
+        at_once = await ShareMember(broker, "b").fetch(max_wait_ms=0)
+        assert (code(at_once), loop.time()) == (E.SHARE_SESSION_LIMIT_REACHED, begun)
 
         refused = await ShareMember(broker, "b").fetch(max_wait_ms=2000)
 
