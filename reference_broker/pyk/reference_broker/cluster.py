@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from pyk.runtime.checked_arguments import checked_count, checked_finite
+from pyk.runtime.checked_arguments import checked_count, checked_finite, checked_text
 from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
@@ -20,10 +20,10 @@ from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
-from .cluster_arguments import check_criteria
+from .cluster_arguments import check_brokers, check_criteria, check_environment
 from .cluster_environment import environment_of
 from .config import BrokerConfigLayers, InvalidConfigError
-from .data_folders import METADATA_LOG_DIR, data_folders
+from .data_folders import METADATA_LOG_DIR, data_folders, paths_of
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (
@@ -126,12 +126,10 @@ class AsyncCluster:
         filesystem: FileSystem | None = None,
         random: Random | None = None,
     ) -> None:
-        if brokers != 1:
-            raise ValueError(
-                f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
-            )
+        check_brokers(brokers)
         given = _quick_start(config or {})
-        self._folders = data_folders(_paths_of(data_dir), log_dirs, given)
+        self._folders = data_folders(paths_of(data_dir), log_dirs, given)
+        check_environment(clock, network, filesystem, random)
         has_folder = data_dir is not None or bool(self._folders.log_dirs)
         is_in_memory = not has_folder or current_host() is not None
         self._has_own_disk = filesystem is None and is_in_memory
@@ -482,17 +480,12 @@ def whereabouts(cluster: AsyncCluster) -> str:
     return f"at {cluster.bootstrap}" if is_open else "not open"
 
 
-def _paths_of(data_dir: DataDir | None) -> list[str] | None:
-    if data_dir is None:
-        return None
-    several = [data_dir] if isinstance(data_dir, str | PathLike) else data_dir
-    return [fspath(each) for each in several]
-
-
 def _quick_start(config: Mapping[str, object]) -> dict[str, object]:
     """Return the configuration of a cluster that was given ``config``."""
     if not isinstance(config, Mapping):
         raise TypeError(f"config must be {{name: value}}, not {config!r}")
+    for name in config:
+        checked_text(name, "config: the name of a configuration")
     for name, arguments in _SET_BY_ARGUMENTS.items():
         if name in config:
             raise InvalidConfigError(f"{name} is set by {arguments}", name=name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
 
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_count
 
 from .config import InvalidConfigError
 
@@ -33,6 +35,26 @@ def _of_node(folder: str, node: int) -> str:
     return f"{folder}/node{node}"
 
 
+def paths_of(data_dir: object) -> list[str] | None:
+    """Return the folders that were given as ``data_dir``, None for a cluster in memory.
+
+    Raises ``TypeError`` and ``ValueError`` for what is not a path.
+    """
+    if data_dir is None:
+        return None
+    several = [data_dir] if isinstance(data_dir, str | PathLike) else data_dir
+    given = list(several) if isinstance(several, Iterable) else [several]
+    paths = [fspath(each) for each in given if isinstance(each, str | PathLike)]
+    if len(paths) < len(given) or not all(isinstance(path, str) for path in paths):
+        raise TypeError(f"data_dir must be a path, or a list of paths, not {data_dir!r}")
+    for path in paths:
+        if not path:
+            raise ValueError("data_dir: the name of a folder is empty; '.' is the current one")
+        if "\0" in path:
+            raise ValueError(f"data_dir: {path!r} has a NUL, which no path has")
+    return paths
+
+
 def data_folders(
     data_dirs: Sequence[str] | None, log_dirs: int, config: dict[str, object]
 ) -> DataFolders:
@@ -48,9 +70,12 @@ def data_folders(
             raise InvalidConfigError(
                 "log.dirs and data_dir= (--data-dir) were given: use one of them", name="log.dirs"
             )
-        return DataFolders((), _split(given[0]))
+        folders_given = _split(given[0])
+        if not folders_given:
+            raise InvalidConfigError("log.dirs names no folder", name="log.dirs")
+        return DataFolders((), folders_given)
     folders = [IN_MEMORY] if data_dirs is None else list(data_dirs)
-    if log_dirs < 1 or (log_dirs > 1 and len(folders) > 1):
+    if checked_count(log_dirs, "log_dirs") < 1 or (log_dirs > 1 and len(folders) > 1):
         raise ValueError(f"log_dirs={log_dirs}: use a number from 1 on, and one folder as data_dir")
     if log_dirs > 1:
         folders = [f"{folders[0]}/disk{number}" for number in range(log_dirs)]

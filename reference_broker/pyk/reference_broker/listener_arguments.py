@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .address import WILDCARDS, format_address, parse_address
+from pyk.runtime.checked_arguments import checked_count, checked_text
+
+from .address import PORTS, WILDCARDS, format_address, parse_address
 from .config import BrokerConfigLayers, InvalidConfigError
 from .config.broker_config import STANDARD_AUTHORIZER
 from .listeners import SecurityProtocol, listeners_of
@@ -29,6 +31,7 @@ def listener_configs(
     for an address that clients cannot connect to.
     """
     given = {"host": host, "port": port, "advertise": advertise}
+    _check_address(host, port, advertise)
     for option, arguments in (
         ("listeners", ("host", "port", "advertise")),
         ("advertised.listeners", ("advertise",)),
@@ -161,7 +164,7 @@ def access_configs(
 
     Raises ``ValueError`` for a super user that is not one of the users.
     """
-    names = [super_users] if isinstance(super_users, str) else list(super_users)
+    names = _names(super_users)
     if not users and not has_certificates:
         raise ValueError(
             "super_users: this cluster does not know who its clients are; give passwords of users "
@@ -182,6 +185,15 @@ def access_configs(
         "super.users": ";".join(f"User:{name}" for name in names),
     }
     return configs if users else _named_by_certificates(configs)
+
+
+def _names(super_users: object) -> list[str]:
+    names = [super_users] if isinstance(super_users, str) else super_users
+    if isinstance(names, Iterable):
+        names = list(names)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise TypeError(f"super_users must be a list of names, not {super_users!r}")
 
 
 def _named_by_certificates(config: dict[str, object]) -> dict[str, object]:
@@ -223,6 +235,19 @@ def client_options(
         "sasl_plain_username": name,
         "sasl_plain_password": users[name],
     }
+
+
+def _check_address(host: object, port: object, advertise: object) -> None:
+    if host is not None:
+        name = checked_text(host, "host")
+        if not name:
+            raise ValueError("host is empty: name an address of this machine, or leave it out")
+        if name.count(":") == 1:
+            raise ValueError(f"host: {name!r} has a port: give it as port=")
+    if port is not None and checked_count(port, "port") not in (0, *PORTS):
+        raise ValueError(f"port must be at most {PORTS[-1]}, not {port}")
+    if advertise is not None:
+        checked_text(advertise, "advertise")
 
 
 def _advertised(advertise: str) -> tuple[str, int | None]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from pyk.protocol.connection import ServerConnection
+from pyk.reference_broker.address import format_address
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FrameTransport, Listener, Network
 
@@ -71,13 +72,15 @@ class BrokerListener:
 
         Raises ``OSError`` if the port cannot be opened.
         """
-        opened = await network.listen(
-            partial(self._accept, settings),
-            host,
-            port,
-            settings.tls,
-            _Gate(self._counts, settings.name, self._clock),
-        )
+        gate = _Gate(self._counts, settings.name, self._clock)
+        accept = partial(self._accept, settings)
+        try:
+            opened = await network.listen(accept, host, port, settings.tls, gate)
+        except OSError as error:
+            error.add_note(
+                f"listener {settings.name} cannot listen on {format_address(host, port)}"
+            )
+            raise
         self._open_ports.append(opened)
         if self._sweep is None:
             self._sweep_later()
