@@ -10,7 +10,13 @@ from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from pyk.runtime.checked_arguments import checked_count, checked_finite, checked_text
+from pyk.runtime.checked_arguments import (
+    checked_count,
+    checked_finite,
+    checked_flag,
+    checked_int,
+    checked_text,
+)
 from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
@@ -20,9 +26,14 @@ from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
-from .cluster_arguments import check_brokers, check_criteria, check_environment
+from .cluster_arguments import (
+    check_brokers,
+    check_criteria,
+    check_environment,
+    checked_configs,
+)
 from .cluster_environment import environment_of
-from .config import BrokerConfigLayers, InvalidConfigError
+from .config import BrokerConfigLayers
 from .data_folders import METADATA_LOG_DIR, data_folders, paths_of
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
@@ -36,6 +47,7 @@ from .listener_arguments import (
     user_configs,
 )
 from .listeners import SecurityProtocol, listeners_of
+from .quick_start import quick_start
 from .security.certificates import Certificates
 
 if TYPE_CHECKING:
@@ -50,31 +62,6 @@ if TYPE_CHECKING:
     from .record_notation import WrittenRecord
     from .security.client_files import ClientFolder
     from .services import BrokerServices
-
-# As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
-# three seconds for members that will not come slows development. Neither should a rebalance of a
-# group that the coordinator assigns wait for heartbeats, two of which it takes.
-QUICK_START_CONFIG = {
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.consumer.assignment.interval.ms": "0",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "group.share.assignment.interval.ms": "0",
-    "group.share.heartbeat.interval.ms": "500",
-    "group.streams.assignment.interval.ms": "0",
-    "group.streams.heartbeat.interval.ms": "500",
-    "group.streams.initial.rebalance.delay.ms": "0",
-}
-
-
-_SET_BY_ARGUMENTS = {
-    "node.id": "the cluster: node 0 is the first",
-    "broker.id": "the cluster: node 0 is the first",
-}
 
 DataDir = str | PathLike[str] | Iterable[str | PathLike[str]]
 """A folder, or several: each node then has a log directory in each of them."""
@@ -127,7 +114,7 @@ class AsyncCluster:
         random: Random | None = None,
     ) -> None:
         check_brokers(brokers)
-        given = _quick_start(config or {})
+        given = quick_start(config or {})
         self._folders = data_folders(paths_of(data_dir), log_dirs, given)
         check_environment(clock, network, filesystem, random)
         has_folder = data_dir is not None or bool(self._folders.log_dirs)
@@ -228,6 +215,7 @@ class AsyncCluster:
         """
         from .security.client_files import ClientFolder, java_properties, librdkafka_properties
 
+        checked_flag(librdkafka, "librdkafka")
         if self._client_folder is None:
             self._client_folder = ClientFolder()
         options = self.client_options(user, listener=listener)
@@ -279,6 +267,7 @@ class AsyncCluster:
 
     async def start(self, node: int = 0) -> None:
         """Start a node, on the port it had before."""
+        self._check_node(node)
         if node in self._brokers:
             raise RuntimeError(f"node {node} is already running")
         config = {**self._config, "node.id": str(node)}
@@ -298,7 +287,13 @@ class AsyncCluster:
 
     def log_dirs(self, node: int = 0) -> tuple[str, ...]:
         """Return the directories that a node has its logs in: ``disk.fail(path)`` breaks one."""
+        self._check_node(node)
         return self._folders.of_node(node)
+
+    def _check_node(self, node: int) -> None:
+        if checked_count(node, "node") >= len(self._listeners):
+            nodes = ", ".join(map(str, range(len(self._listeners))))
+            raise ValueError(f"no node {node}; nodes: {nodes}")
 
     def _with_faults(self, node: int, inner: Dispatcher, services: BrokerServices) -> FaultInjector:
         injector = FaultInjector(inner, services, self.faults, self._request_log)
@@ -359,13 +354,14 @@ class AsyncCluster:
 
         check_criteria({"the name of a topic": name}, {})
         checked_count(partitions, "partitions", lowest=-1)  # -1: as many as num.partitions says
+        replicas = -1 if replication_factor is None else replication_factor
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
-            replication_factor=-1 if replication_factor is None else replication_factor,
+            replication_factor=checked_int(replicas, "replication_factor"),
             configs=[
                 CreatableTopicConfig(name=key, value=str(value))
-                for key, value in (configs or {}).items()
+                for key, value in checked_configs(configs or {}, "configs").items()
             ],
         )
         await self._controller().create_topic(topic)
@@ -387,7 +383,7 @@ class AsyncCluster:
             raise TypeError(f"seed() takes {{topic: records}}, not {type(records).__name__}")
         for topic, written in records.items():
             broker = self._controller()
-            check_list(topic, written)
+            check_list(checked_text(topic, "topic"), written)
             if topic in broker.services.internal_topics:
                 raise ValueError(f"{topic!r} is written by the broker only")
             if not self._partitions_of(topic):
@@ -407,6 +403,7 @@ class AsyncCluster:
         """
         from .topic_contents import existing_partitions_of, read_records
 
+        checked_flag(committed, "committed")
         return [
             record
             for partition in existing_partitions_of(self._controller().services, topic)
@@ -429,8 +426,9 @@ class AsyncCluster:
         from .expectations import Expectation
         from .record_waits import until_met
 
+        checked_flag(exactly, "exactly")
         return await until_met(
-            Expectation(topic, expected),
+            Expectation(checked_text(topic, "topic"), expected),
             lambda: self._partitions_of(topic),
             timeout,
             exactly=exactly,
@@ -468,7 +466,7 @@ class AsyncCluster:
         return broker in self._brokers.values()
 
     def _take(self, node: int) -> Broker:
-        if node not in self._brokers:
+        if node not in tuple(self._brokers):
             running = ", ".join(map(str, self._brokers)) or "none"
             raise RuntimeError(f"node {node!r} is not running; running nodes: {running}")
         self._injectors.pop(node).end()
@@ -478,15 +476,3 @@ class AsyncCluster:
 def whereabouts(cluster: AsyncCluster) -> str:
     is_open = all(endpoint.port for node in cluster._listeners for endpoint in node.bound)
     return f"at {cluster.bootstrap}" if is_open else "not open"
-
-
-def _quick_start(config: Mapping[str, object]) -> dict[str, object]:
-    """Return the configuration of a cluster that was given ``config``."""
-    if not isinstance(config, Mapping):
-        raise TypeError(f"config must be {{name: value}}, not {config!r}")
-    for name in config:
-        checked_text(name, "config: the name of a configuration")
-    for name, arguments in _SET_BY_ARGUMENTS.items():
-        if name in config:
-            raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
-    return {**QUICK_START_CONFIG, **config}

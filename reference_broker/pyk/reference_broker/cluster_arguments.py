@@ -5,6 +5,8 @@ A rule that never matches would test nothing, and what a broker stumbles over la
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyk.runtime.checked_arguments import checked_count, checked_text
 
 _ENVIRONMENT = {
@@ -22,6 +24,15 @@ def check_brokers(brokers: object) -> None:
         raise ValueError(
             f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
         )
+
+
+def checked_configs(given: object, what: str) -> Mapping[str, object]:
+    """Return configurations by name; raise ``TypeError`` for anything else."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} must be {{name: value}}, not {given!r}")
+    for name in given:
+        checked_text(name, f"{what}: the name of a configuration")
+    return given
 
 
 def check_environment(clock: object, network: object, filesystem: object, random: object) -> None:

@@ -20,7 +20,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .faults import FaultRule, FaultRules, nearest
+from .fault_names import nearest
+from .faults import FaultRule, FaultRules
 
 _NUMBERS, _TEXTS = ("partition", "node", "version"), ("topic", "client_id", "group")
 _WITH_NUMBER = ("times", "after", "probability", "delay", "throttle", "truncate", "corrupt")

@@ -16,10 +16,12 @@ from pyk.protocol.versions import NO_VERSIONS
 from pyk.runtime import slotted
 from pyk.runtime.network.file_region import FileRegion
 
+from .cluster_arguments import check_criteria
 from .deferred import Deferred, HandlerResult
 from .errors import ConnectionClosedError
 from .fault_facts import named_groups, named_topics
-from .faults import Effect, FaultRules, Pause, RequestFacts, RequestFilter, api_key_of
+from .fault_names import api_key_of
+from .faults import Effect, FaultRules, Pause, RequestFacts, RequestFilter
 from .handlers.dispatcher import Dispatcher
 from .pretended import Served, advertised_as, served_as
 from .storage.file_records import FileRecords
@@ -61,6 +63,7 @@ class RequestLog:
         self, api: str | None, client_id: str | None, node: int | None
     ) -> list[ReceivedRequest]:
         """Return those that match all that is given, oldest first."""
+        check_criteria({"client_id": client_id}, {"node": node})
         key = None if api is None else api_key_of(api)
         return [
             ReceivedRequest(at, api_key.api_name, version, sender, time_ms)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -23,10 +23,17 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.releases import versions_of
 from pyk.runtime import slotted
-from pyk.runtime.checked_arguments import check_is_number, checked_count, checked_number
+from pyk.runtime.checked_arguments import (
+    check_is_number,
+    checked_count,
+    checked_flag,
+    checked_int,
+    checked_number,
+)
 
 from .cluster_arguments import check_criteria
 from .fault_facts import check_names_groups, check_names_topics
+from .fault_names import api_key_of, error_code_of
 
 if TYPE_CHECKING:
     from .controller.image import MetadataImage
@@ -37,7 +44,6 @@ Partitions = frozenset[tuple[str, int | None]]
 """Topics and partitions; no number where a topic as a whole is meant."""
 
 _TELL_METADATA = (ApiKey.METADATA, ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_CLUSTER)
-_APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 
 @slotted.frozen(kw_only=True)
@@ -239,12 +245,7 @@ class FaultRule:
 
     def error(self, code: str | ErrorCode) -> Self:
         """Answer with an error and do nothing else; a rule with a topic only for its partitions."""
-        if isinstance(code, str) and code not in ErrorCode.__members__:
-            advice = nearest(code.upper(), ErrorCode.__members__)
-            raise ValueError(
-                f"no error {code!r}{advice}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'"
-            )
-        self.effect.error = ErrorCode[code] if isinstance(code, str) else ErrorCode(code)
+        self.effect.error = error_code_of(code)
         return self
 
     def delay(self, milliseconds: float) -> Self:
@@ -267,8 +268,8 @@ class FaultRule:
 
         ``half_open`` leaves the connection open but silent, so that the client has to time out.
         """
+        self.effect.is_half_open = checked_flag(half_open, "half_open")
         self.effect.is_response_lost = True
-        self.effect.is_half_open = half_open
         return self
 
     def close(self) -> Self:
@@ -286,7 +287,7 @@ class FaultRule:
 
         Its length comes first, in 4 bytes. A position after its end means the last byte.
         """
-        self.effect.corrupt_at = position
+        self.effect.corrupt_at = checked_int(position, "position")
         return self
 
     def duplicate(self) -> Self:
@@ -421,6 +422,7 @@ class FaultRules:
 
         Connections stay open and new ones are accepted, as if the process were stopped.
         """
+        check_criteria({}, {"node": node})
         pause = Pause(node, self._remove_pause)
         self._pauses = (*self._pauses, pause)
         return pause
@@ -479,22 +481,3 @@ class FaultRules:
 
     def _remove(self, rule: FaultRule) -> None:
         self._rules = tuple(each for each in self._rules if each is not rule)
-
-
-def api_key_of(name: str) -> ApiKey:
-    name = str(name)
-    key = _APIS.get(name.replace("_", "").upper())
-    if key is None:
-        advice = nearest(name, [each.api_name for each in ApiKey])
-        raise ValueError(
-            f"no API {name!r}{advice}; Kafka's names are like 'Produce' and 'JoinGroup'"
-        )
-    return key
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``" (did you mean …?)"`` if a name is like one that is known, otherwise nothing."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyk.protocol.records import ConsumerRecord
+from pyk.runtime.checked_arguments import checked_text
 
 Data = bytes | str | None
 WrittenRecord = Data | tuple[Data, Data] | Mapping[str, Any] | ConsumerRecord
 
 FIELDS = ("key", "value", "headers", "partition", "timestamp_ms")
 _PAIR = 2
+_TIMESTAMPS = range(-(1 << 63), 1 << 63)
 
 
 def fields_of(record: WrittenRecord) -> dict[str, Any]:
@@ -34,9 +36,10 @@ def fields_of(record: WrittenRecord) -> dict[str, Any]:
 
 def check_list(topic: str, records: object) -> None:
     """Raise ``TypeError`` for one record in place of a list: a str would pass for letters."""
-    if isinstance(records, str | bytes | Mapping | ConsumerRecord):
-        kind = type(records).__name__
-        raise TypeError(f"the records of {topic!r} must be a list of records, not one {kind}")
+    is_one = isinstance(records, str | bytes | Mapping | ConsumerRecord)
+    if is_one or not isinstance(records, Iterable):
+        kind = f"{'one ' if is_one else ''}{type(records).__name__}"
+        raise TypeError(f"the records of {topic!r} must be a list of records, not {kind}")
 
 
 def _fields_of_mapping(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,6 +53,10 @@ def _fields_of_mapping(record: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("partition", "timestamp_ms"):
         if name in fields and type(fields[name]) is not int:
             raise TypeError(f"{name} of a record must be an int, not {fields[name]!r}")
+    if fields.get("timestamp_ms", 0) not in _TIMESTAMPS:
+        raise ValueError(
+            f"timestamp_ms of a record must fit in 64 bits, not {fields['timestamp_ms']}"
+        )
     if "headers" in fields:
         fields["headers"] = _headers_of(fields["headers"])
     return fields
@@ -60,7 +67,10 @@ def _headers_of(
 ) -> tuple[tuple[str, bytes | None], ...]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     try:
-        return tuple((name, _bytes_of(value, "a header")) for name, value in pairs)
+        return tuple(
+            (checked_text(name, "the name of a header"), _bytes_of(value, "a header"))
+            for name, value in pairs
+        )
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"headers of a record must be {{name: value}}, or a list of (name, value), not "
@@ -72,7 +82,10 @@ def _bytes_of(data: object, name: str) -> bytes | None:
     if data is None or isinstance(data, bytes):
         return data
     if isinstance(data, str):
-        return data.encode()
+        try:
+            return data.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{name} is not valid Unicode: {error}") from error
     if isinstance(data, bytearray | memoryview):
         return bytes(data)
     raise TypeError(f"{name} must be bytes, str or None, not {type(data).__name__}")

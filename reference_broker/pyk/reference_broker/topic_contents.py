@@ -13,8 +13,8 @@ from pyk.protocol.records import (
     RecordOrigin,
     read_batches,
 )
+from pyk.runtime.checked_arguments import checked_text
 
-from .cluster_arguments import check_criteria
 from .controller.image import MetadataImage
 from .errors import ApiError
 from .partition import Partition
@@ -35,7 +35,7 @@ class ContentServices(Protocol):
 
 def partitions_of(services: ContentServices, topic: str) -> list[Partition]:
     """Return the partitions of a topic, none if there is no such topic."""
-    check_criteria({"topic": topic}, {})
+    checked_text(topic, "topic")
     found = services.image.topics.get(topic)
     numbers = sorted(found.partitions) if found is not None else ()
     return [services.replicas.get(topic, number) for number in numbers]

@@ -9,13 +9,19 @@ from __future__ import annotations
 import math
 
 
-def checked_count(given: object, what: str, lowest: int = 0) -> int:
-    """Return an int from ``lowest`` on; raise ``TypeError`` or ``ValueError`` for anything else."""
+def checked_int(given: object, what: str) -> int:
+    """Return an int; raise ``TypeError`` for anything else."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise TypeError(f"{what} must be an int, not {given!r}")
-    if given < lowest:
-        raise ValueError(f"{what} must be {lowest} or more, not {given}")
     return given
+
+
+def checked_count(given: object, what: str, lowest: int = 0) -> int:
+    """Return an int from ``lowest`` on; raise ``TypeError`` or ``ValueError`` for anything else."""
+    count = checked_int(given, what)
+    if count < lowest:
+        raise ValueError(f"{what} must be {lowest} or more, not {count}")
+    return count
 
 
 def check_is_number(given: object, what: str) -> None:

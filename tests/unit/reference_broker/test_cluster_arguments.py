@@ -105,3 +105,88 @@ def test_a_node_that_is_not_there_is_shown_as_it_was_given() -> None:
 def test_a_configuration_is_a_mapping() -> None:
     with pytest.raises(TypeError, match=r"config must be \{name: value\}, not \['a=b'\]"):
         Cluster(config=["a=b"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda cluster: cluster.create_topic("a", 1, "1"), "replication_factor must be an int"),
+        (lambda cluster: cluster.create_topic("a", 1, True), "replication_factor must be an int"),
+        (
+            lambda cluster: cluster.create_topic("a", configs="x"),
+            r"configs must be \{name: value\}, not 'x'",
+        ),
+        (
+            lambda cluster: cluster.create_topic("a", configs={5: 1}),
+            "configs: the name of a configuration must be a str, not 5",
+        ),
+        (lambda cluster: cluster.start("0"), "node must be an int, not '0'"),
+        (lambda cluster: cluster.log_dirs("0"), "node must be an int, not '0'"),
+        (lambda cluster: cluster.records(None), "topic must be a str, not None"),
+        (lambda cluster: cluster.records("a", committed="no"), "committed must be True or False"),
+        (lambda cluster: cluster.expect(None, "x"), "topic must be a str, not None"),
+        (lambda cluster: cluster.expect("a", exactly="no"), "exactly must be True or False"),
+        (lambda cluster: cluster.seed({None: ["x"]}), "topic must be a str, not None"),
+        (lambda cluster: cluster.seed({"a": None}), "records of 'a' must be a list of records, n"),
+        (lambda cluster: cluster.seed({"a": 5}), "records of 'a' must be a list of records, n"),
+        (
+            lambda cluster: cluster.seed({"a": [{"headers": {5: "x"}}]}),
+            "the name of a header must be a str, not 5",
+        ),
+        (lambda cluster: cluster.requests(node="0"), "node must be an int, not '0'"),
+        (lambda cluster: cluster.requests(client_id=5), "client_id must be a str, not 5"),
+        (lambda cluster: cluster.faults.pause("0"), "node must be an int, not '0'"),
+        (
+            lambda cluster: cluster.client_properties(librdkafka="yes"),
+            "librdkafka must be True or False, not 'yes'",
+        ),
+    ],
+)
+def test_calls_refuse_other_types_before_they_change_anything(
+    call: Callable[[Any], object], words: str
+) -> None:
+    with Cluster() as cluster:
+        with pytest.raises(TypeError, match=words):
+            call(cluster)
+
+        cluster.seed({"a": ["works"]})
+        cluster.expect("a", "works")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda cluster: cluster.start(5), "no node 5; nodes: 0"),
+        (lambda cluster: cluster.log_dirs(5), "no node 5; nodes: 0"),
+        (lambda cluster: cluster.faults.on("Produce").error(0), "NONE is not an error"),
+        (lambda cluster: cluster.faults.on("Produce").error("NONE"), "NONE is not an error"),
+        (lambda cluster: cluster.skew_clock(float("nan")), "seconds must be a finite number"),
+        (
+            lambda cluster: cluster.seed({"a": [{"timestamp_ms": 2**70}]}),
+            "timestamp_ms of a record must fit in 64 bits",
+        ),
+        (lambda cluster: cluster.seed({"a": ["\ud800"]}), "value is not valid Unicode: '"),
+    ],
+)
+def test_values_that_a_cluster_does_not_have_are_refused(
+    call: Callable[[Any], object], words: str
+) -> None:
+    with Cluster() as cluster, pytest.raises(ValueError, match=words):
+        call(cluster)
+
+
+@pytest.mark.parametrize("code", [None, True, b"x", 1.5])
+def test_an_error_that_is_neither_name_nor_number_is_refused(code: Any) -> None:
+    with pytest.raises(TypeError, match="error must be one of Kafka's names"):
+        FaultRules().on("Produce").error(code)
+
+
+@pytest.mark.parametrize("position", [None, "x", 1.5, True])
+def test_the_position_of_a_wrong_byte_is_an_int(position: Any) -> None:
+    with pytest.raises(TypeError, match="position must be an int, not"):
+        FaultRules().on("Produce").corrupt(position)
+
+
+def test_half_open_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="half_open must be True or False, not 'x'"):
+        FaultRules().on("Produce").apply_then_lose_response(half_open="x")  # type: ignore[arg-type]
