@@ -32,9 +32,9 @@ from .cluster_arguments import (
     check_environment,
     checked_configs,
 )
-from .cluster_environment import environment_of
+from .cluster_environment import environment_of, paths_of
 from .config import BrokerConfigLayers
-from .data_folders import METADATA_LOG_DIR, data_folders, paths_of
+from .data_folders import METADATA_LOG_DIR, data_folders
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (

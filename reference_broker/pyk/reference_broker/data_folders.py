@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from os import PathLike, fspath
+from collections.abc import Sequence
 
 from pyk.runtime import slotted
 from pyk.runtime.checked_arguments import checked_count
@@ -33,26 +32,6 @@ class DataFolders:
 
 def _of_node(folder: str, node: int) -> str:
     return f"{folder}/node{node}"
-
-
-def paths_of(data_dir: object) -> list[str] | None:
-    """Return the folders that were given as ``data_dir``, None for a cluster in memory.
-
-    Raises ``TypeError`` and ``ValueError`` for what is not a path.
-    """
-    if data_dir is None:
-        return None
-    several = [data_dir] if isinstance(data_dir, str | PathLike) else data_dir
-    given = list(several) if isinstance(several, Iterable) else [several]
-    paths = [fspath(each) for each in given if isinstance(each, str | PathLike)]
-    if len(paths) < len(given) or not all(isinstance(path, str) for path in paths):
-        raise TypeError(f"data_dir must be a path, or a list of paths, not {data_dir!r}")
-    for path in paths:
-        if not path:
-            raise ValueError("data_dir: the name of a folder is empty; '.' is the current one")
-        if "\0" in path:
-            raise ValueError(f"data_dir: {path!r} has a NUL, which no path has")
-    return paths
 
 
 def data_folders(
