@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyk.reference_broker import Cluster
-from support.pyk_command import run, run_on_terminal, start
+from support.pyk_command import Ran, run, run_on_terminal, start
 from support.real_time import IN_TIME
 
 UNUSED = "127.0.0.1:1"
@@ -215,6 +215,18 @@ def test_the_cluster_is_described(kafka: Cluster) -> None:
         f"Broker  Host       {'Port':>{len(port)}}  Rack  Controller",
         f"     0  {host}  {port:>4}  -     yes",
     ]
+
+
+@pytest.mark.parametrize(
+    "words", ["produce orders", "perf produce orders", "perf latency orders", "copy orders other"]
+)
+def test_a_producer_with_transactions_is_refused(kafka: Cluster, words: str) -> None:
+    given = ["-X", "transactional.id=app", "-b", kafka.bootstrap]
+
+    ran = run(*words.split(), *given)
+
+    problem = "error: this command sends without transactions; leave out transactional.id\n"
+    assert ran == Ran(2, "", problem)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["topic", "create", "--help"]])

@@ -16,6 +16,7 @@ def cluster() -> Iterator[Cluster]:
     """Run a cluster where the transactional id ``shop`` has a transaction open."""
     with Cluster() as cluster:
         cluster.create_topic("orders")
+        cluster.create_topic("quiet")
         with Producer(cluster.bootstrap, transactional_id="shop") as producer:
             producer.begin_transaction()
             producer.send_and_wait("orders", b"one")
@@ -107,7 +108,9 @@ def test_fencing_asks_on_a_terminal(cluster: Cluster) -> None:
     [
         ("describe shpo", "no coordinator knows 'shpo'; did you mean 'shop'?"),
         ("abort orders:0 --start-offset 7",
-         "orders-0 has no open transaction that starts at 7; those that are open start at: 0"),
+         "orders-0 has no open transaction that starts at 7; those that are open start at 0"),
+        ("abort quiet:0 --start-offset 7",
+         "quiet-0 has no open transaction that starts at 7; none is open there"),
         ("producers ordrs", "topic 'ordrs' does not exist; did you mean 'orders'?"),
     ],
 )  # fmt: skip

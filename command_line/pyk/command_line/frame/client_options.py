@@ -1,8 +1,8 @@
 """Choose the cluster and the options of its clients from all that was given. Pure.
 
-The address decides, from the command line, a profile that was named, the environment, a file of
-properties, or the default profile. The default profile is used only if nothing else names a
-cluster: its passwords must not go to another one.
+The address decides, from the command line (``-b`` before ``-X``), a profile that was named, the
+environment, a file of properties, or the default profile. The default profile is used only if
+nothing else names a cluster: its passwords must not go to another one.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def client_options(
     ``properties`` are those of the file that ``settings`` name. Raises :class:`CommandError` if
     nothing names a cluster.
     """
-    servers = settings.bootstrap
     named = settings.profile or environment.get("PYK_PROFILE")
     of_profile: Mapping[str, object] = {}
+    of_environment: Mapping[str, object] = {}
     if named:
         of_profile = read_profiles().options_of(named)
-    elif servers is None:
-        servers = environment.get("PYK_BOOTSTRAP") or None
-    given = merged(of_profile, properties, settings.options)
-    if servers is not None:
-        given = merged(given, {"bootstrap_servers": servers})
+    elif servers := environment.get("PYK_BOOTSTRAP"):
+        of_environment = {"bootstrap_servers": servers}
+    given = merged(of_profile, properties, of_environment, settings.options)
+    if settings.bootstrap is not None:
+        given = merged(given, {"bootstrap_servers": settings.bootstrap})
     if "bootstrap_servers" not in _by_plain_name(given):
         profiles = read_profiles()
         if named:

@@ -36,11 +36,19 @@ def admin(settings: Settings | None = None) -> Admin:
 def producer(
     overrides: Mapping[str, object] | None = None, settings: Settings | None = None
 ) -> Producer:
-    """Return a producer; ``overrides`` are options that the command needs."""
+    """Return a producer; ``overrides`` are options that the command needs.
+
+    Raises :class:`CommandError` for one with transactions, which no command begins.
+    """
     from pyk.clients import Producer
     from pyk.clients.config import ProducerConfig
 
-    return Producer.from_properties(merged(options_for(ProducerConfig, settings), overrides or {}))
+    options = merged(options_for(ProducerConfig, settings), overrides or {})
+    for name in options:
+        if name.replace(".", "_") == "transactional_id":
+            problem = f"this command sends without transactions; leave out {name}"
+            raise CommandError(problem, ExitCode.USAGE)
+    return Producer.from_properties(options)
 
 
 def consumer(

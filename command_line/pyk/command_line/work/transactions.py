@@ -137,10 +137,10 @@ def abort(text: str, start_offset: int, *, is_sure: bool) -> None:
             if one.current_transaction_start_offset is not None
         }
         if start_offset not in open_at:
-            starts = ", ".join(map(str, sorted(open_at))) or "none is open"
+            starts = ", ".join(map(str, sorted(open_at)))
+            others = f"those that are open start at {starts}" if starts else "none is open there"
             raise CommandError(
-                f"{partition} has no open transaction that starts at {start_offset}; "
-                f"those that are open start at: {starts}"
+                f"{partition} has no open transaction that starts at {start_offset}; {others}"
             )
         one = open_at[start_offset]
         confirm(f"Abort the transaction of producer {one.producer_id}?", is_sure=is_sure)

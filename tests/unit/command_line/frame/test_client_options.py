@@ -98,6 +98,19 @@ def test_a_profile_that_was_named_wins_over_the_address_of_the_environment() -> 
     assert options({**environment, "PYK_PROFILE": "shop"})["bootstrap.servers"] == "shop:9093"
 
 
+def test_an_address_by_x_wins_over_that_of_the_environment_but_not_over_b() -> None:
+    by_x = {"bootstrap.servers": "x:1"}
+
+    assert options({"PYK_BOOTSTRAP": "env:1"}, options=by_x) == by_x
+    assert options(bootstrap="b:1", options=by_x) == {"bootstrap_servers": "b:1"}
+
+
+def test_an_address_of_the_environment_wins_over_a_file_of_properties() -> None:
+    found = options({"PYK_BOOTSTRAP": "env:1"}, {"bootstrap.servers": "file:1"})
+
+    assert found == {"bootstrap_servers": "env:1"}
+
+
 def test_options_by_x_win_however_they_are_written() -> None:
     assert options(
         properties={"bootstrap.servers": "file:1", "sasl.username": "bob"},
