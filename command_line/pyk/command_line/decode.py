@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from pyk.command_line.disk.log_segment import is_segment
 from pyk.command_line.frame.commands import PlainCommand, settings_of
 from pyk.command_line.frame.suggestions import did_you_mean
 from pyk.command_line.readable import Style
+from pyk.command_line.standard_input import standard_input
 from pyk.command_line.text import printable, to_line
 from pyk.command_line.wire.capture import Capture, CapturedEntry
 from pyk.command_line.wire.conversation import (
@@ -268,7 +268,7 @@ def _frames(data: bytes) -> Iterator[bytes]:
 def _open(words: tuple[str, ...]) -> BinaryIO:
     """Open the file that SOURCE names, or return hex text as a file."""
     if words == ("-",):
-        return sys.stdin.buffer
+        return standard_input()
     try:
         if len(words) == 1 and (path := Path(words[0])).exists() and not path.is_dir():
             return path.open("rb")

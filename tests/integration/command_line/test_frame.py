@@ -217,6 +217,18 @@ def test_the_cluster_is_described(kafka: Cluster) -> None:
     ]
 
 
+@pytest.mark.parametrize("columns", ["1", "8", "20"])
+def test_a_table_keeps_its_titles_where_the_terminal_is_narrow(columns: str) -> None:
+    with Cluster() as cluster:
+        cluster.create_topic("orders-of-last-year", partitions=3)
+        words = ["topic", "list", "-b", cluster.bootstrap]
+        shown = run_on_terminal(*words, env={"COLUMNS": columns})
+
+    assert shown.lines[0].split() == ["Topic", "Partitions"]
+    assert "".join(line.split()[0] for line in shown.lines[1:]) == "orders-of-last-year"
+    assert shown.lines[1].split()[1] == "3"
+
+
 @pytest.mark.parametrize(
     "words", ["produce orders", "perf produce orders", "perf latency orders", "copy orders other"]
 )

@@ -294,6 +294,27 @@ def test_records_are_typed_on_a_terminal(command: Command) -> None:
     assert command.consume().out == "one\ntwo\n"
 
 
+@pytest.mark.parametrize("options", [[], ["--format", "whole"], ["-D", ";"]])
+def test_a_line_that_is_left_open_ends_as_cat_would_have_it(
+    command: Command, options: list[str]
+) -> None:
+    words = ["produce", command.topic, *options, "-b", command.kafka.bootstrap]
+
+    shown = run_on_terminal(*words, typed="one\x04\x04")
+
+    assert (shown.code, shown.lines[-1]) == (0, f"1 record sent to {command.topic}")
+    assert command.consume().out == "one\n"
+
+
+def test_bytes_to_decode_are_typed_on_a_terminal() -> None:
+    ended = run_on_terminal("decode", "-", typed="\x04")
+    typed = run_on_terminal("decode", "HeartbeatResponse", "0", "-", typed="0000\n\x04")
+
+    assert ended.code == 1
+    assert "the data ends early, after 0 bytes" in ended.lines[-1]
+    assert "error_code: 0" in "".join(typed.lines)
+
+
 def test_a_record_that_is_refused_fails_the_command(command: Command) -> None:
     ran = command.produce(stdin=b"x" * 2_000_000)
 

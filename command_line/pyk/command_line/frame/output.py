@@ -13,6 +13,8 @@ from pyk.command_line.frame.tables import Column, cells, is_numeric
 from pyk.command_line.text import to_line
 
 Row = Mapping[str, Any]
+NARROW, WIDEST = 60, 10_000
+"""A terminal of fewer columns folds lines itself, where a table would break words."""
 
 
 def is_terminal() -> bool:
@@ -81,4 +83,9 @@ def _print_table(columns: Sequence[Column], rows: Sequence[Row], title: str) -> 
     for row in rows:
         table.add_row(*map(Text, cells(columns, row)))
     colours: Any = None if colour_wish() is False else "auto"
-    Console(highlight=False, color_system=colours).print(table)
+    console = Console(highlight=False, color_system=colours)
+    if console.width < NARROW:
+        needed = console.measure(table, options=console.options.update(width=WIDEST))
+        if console.width < needed.minimum:
+            console.width = needed.maximum
+    console.print(table)

@@ -21,6 +21,7 @@ from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import note, print_json, wants_json
 from pyk.command_line.records.outgoing import Additions, Header, LineReader, OutgoingRecord, Pace
 from pyk.command_line.records.sources import STANDARD_INPUT, TABLES, format_of, shown
+from pyk.command_line.standard_input import standard_input
 from pyk.command_line.work.table_files import read_tables
 from pyk.runtime import slotted
 
@@ -262,7 +263,7 @@ def _open(name: str) -> Any:
         return open(name, "rb")
     if sys.stdin.isatty():
         note("Type records, one a line; Ctrl-D ends.")
-    return _Kept(sys.stdin.buffer)
+    return _Kept(standard_input())
 
 
 class _Kept:

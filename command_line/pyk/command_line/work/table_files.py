@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.records.sources import STANDARD_INPUT, shown
+from pyk.command_line.standard_input import standard_input
 
 COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 ARROW_FILE = b"ARROW1"
@@ -33,7 +33,7 @@ def read_tables(name: str, kind: str) -> Iterator[Any]:
 
 def _opened(pa: Any, name: str) -> Any:
     if name == STANDARD_INPUT:
-        return pa.BufferReader(sys.stdin.buffer.read())
+        return pa.BufferReader(standard_input().read())
     with open(name, "rb"):  # whose error names the file as those of other files do
         return pa.OSFile(name)
 
