@@ -13,9 +13,8 @@ def standard_input() -> BinaryIO:
     Readers ask again after the last piece. A terminal would wait for more then, so that Ctrl-D had
     to be pressed for each time that they ask.
     """
-    if sys.stdin.isatty():
-        return io.BufferedReader(_EndsOnce(sys.stdin.buffer.raw))  # type: ignore[attr-defined]
-    return sys.stdin.buffer
+    file: Any = sys.stdin.buffer
+    return io.BufferedReader(_EndsOnce(file.raw)) if sys.stdin.isatty() else file
 
 
 class _EndsOnce(io.RawIOBase):
