@@ -34,13 +34,17 @@ from pyk.runtime.virtual_time import virtual_time
 
 ORDERS = TopicPartition("orders", 0)
 TOPIC = ConfigResource.topic("orders")
+BILLS = NewTopic("bills", 1, replication_factor=1)
+ASSIGNED = NewTopic("bills", assignments={0: (0,)})
 BOB = ClientQuotaEntity({"user": "bob"})
 ID = UUID(int=7)
 VOTER = (9, ID, RaftVoterEndpoint("CONTROLLER", "localhost", 9093))
 
 Call = Callable[[Any], Awaitable[object]]
 CALLS: list[tuple[str, str, Call]] = [
-    ("2.1", "CreateTopics", lambda a: a.create_topics([NewTopic("bills")], validate_only=True)),
+    ("2.1", "CreateTopics", lambda a: a.create_topics([BILLS], validate_only=True)),
+    ("2.1", "CreateTopics", lambda a: a.create_topics([ASSIGNED], validate_only=True)),
+    ("2.4", "CreateTopics", lambda a: a.create_topics([NewTopic("bills", 1)], validate_only=True)),
     ("2.1", "CreatePartitions", lambda a: a.create_partitions({"orders": 2})),
     ("2.1", "Metadata", lambda a: a.describe_topics(["orders"])),
     ("2.3", "Metadata", lambda a: a.describe_topics(["orders"], authorized_operations=True)),

@@ -53,7 +53,16 @@ class TopicCalls:
                 self._calls.remaining_ms(deadline),
                 validate_only=validate_only,
             )
-            return topics.created_topics(await self._calls.send(node_id, request, deadline))
+            min_version = topics.first_create_version(by_name.values())
+            try:
+                response = await self._calls.send(
+                    node_id, request, deadline, min_version=min_version
+                )
+            except UnsupportedVersionError as error:
+                if min_version is None:
+                    raise
+                raise topics.needs_defaults(error) from error
+            return topics.created_topics(response)
 
         return await self._calls.change(
             by_name, self._to_controller(retry_on_quota_violation), ask, deadline

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pyk.clients.admin.fields import check_replicas
 from pyk.clients.admin.topic_listings import known_id
-from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.errors import KafkaError, UnsupportedVersionError, error_for
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_partitions import (
@@ -32,6 +32,8 @@ from pyk.protocol.messages.delete_topics import (
 from pyk.runtime import slotted
 
 FIRST_VERSION_OF_TOPIC_STATES = 6
+FIRST_VERSION_WITH_DEFAULTS = 4
+"""The brokers of CreateTopics before have no defaults for partitions and replicas (KIP-464)."""
 INT16_MAX = (1 << 15) - 1
 INT32_MAX = (1 << 31) - 1
 
@@ -42,9 +44,9 @@ class NewTopic:
 
     name: str
     partitions: int | None = None
-    """None for the broker's ``num.partitions``."""
+    """None for the broker's ``num.partitions``, since Kafka 2.4."""
     replication_factor: int | None = slotted.field(default=None, kw_only=True)
-    """None for the broker's ``default.replication.factor``."""
+    """None for the broker's ``default.replication.factor``, since Kafka 2.4."""
     configs: Mapping[str, str] | None = slotted.field(default=None, kw_only=True)
     """Settings under Kafka's dotted names."""
     assignments: Mapping[int, tuple[int, ...]] = slotted.field(factory=dict, kw_only=True)
@@ -132,6 +134,20 @@ def create_topics_request(
         timeout_ms=timeout_ms,
         validate_only=validate_only,
     )
+
+
+def first_create_version(topics: Iterable[NewTopic]) -> int | None:
+    """Return the version from which on brokers can create these topics, None for all."""
+    is_complete = all(
+        one.assignments or None not in (one.partitions, one.replication_factor) for one in topics
+    )
+    return None if is_complete else FIRST_VERSION_WITH_DEFAULTS
+
+
+def needs_defaults(error: UnsupportedVersionError) -> UnsupportedVersionError:
+    """Return the error of a broker that has no defaults, with what helps."""
+    text = f"{error}, or give NewTopic both partitions and replication_factor"
+    return UnsupportedVersionError(text, node_id=error.node_id)
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

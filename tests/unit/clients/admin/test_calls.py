@@ -107,6 +107,12 @@ BILLS = ConfigResource.topic("bills")
 OPERATIONS = {"authorized_operations": True}
 TOO_OLD: list[tuple[ApiKey, int, Callable[[Any], Awaitable[Any]]]] = [
     (ApiKey.METADATA, 7, lambda a: a.describe_topics([UUID(int=1)])),
+    (ApiKey.CREATE_TOPICS, 3, lambda a: a.create_topics([NewTopic("orders", 1)])),
+    (
+        ApiKey.CREATE_TOPICS,
+        3,
+        lambda a: a.create_topics([NewTopic("orders", replication_factor=1)]),
+    ),
     (ApiKey.DELETE_TOPICS, 5, lambda a: a.delete_topics([UUID(int=1)])),
     (ApiKey.DESCRIBE_CONFIGS, 2, lambda a: a.describe_configs([BILLS], documentation=True)),
     (ApiKey.LIST_GROUPS, 3, lambda a: a.list_groups(states=["Stable"])),
@@ -137,6 +143,18 @@ async def test_a_broker_that_cannot_do_what_was_asked_is_not_asked(
 
         asked = {one.message.api_key for one in cluster.received}
         assert api_key is ApiKey.METADATA or api_key not in asked
+
+
+@virtual_time
+async def test_an_older_broker_is_told_the_partitions_and_replicas_of_new_topics() -> None:
+    async with administered() as (cluster, admin):
+        cluster.versions[ApiKey.CREATE_TOPICS] = VersionRange(0, 3)
+        cluster.on(CreateTopicsRequest, CREATED)
+
+        with pytest.raises(UnsupportedVersionError, match="or give NewTopic both"):
+            await admin.create_topics([NewTopic("orders")])
+        await admin.create_topics([NewTopic("orders", 1, replication_factor=1)])
+        await admin.create_topics([NewTopic("orders", assignments={0: (1,)})])
 
 
 @virtual_time
