@@ -67,7 +67,9 @@ def copy(
         raise click.UsageError("--follow and --until exclude each other")
     if group is not None and (start is not None or end is not None):
         raise click.UsageError("--group continues where the group is, without --from and --until")
-    is_elsewhere = bool(to_bootstrap or to_profile or to_options)
+    if start is not None and end is not None and end.is_before(start):
+        raise click.UsageError("--until is before --from, so there is nothing to read")
+    is_elsewhere = to_bootstrap is not None or to_profile is not None or bool(to_options)
     if source == target and not is_elsewhere:
         raise click.UsageError("SOURCE and TARGET are the same topic")
     to = Settings(to_bootstrap, to_profile, options=dict(to_options)) if is_elsewhere else None

@@ -105,12 +105,30 @@ def test_a_terminal_shows_how_many_were_copied(cluster: Cluster) -> None:
     [
         (["orders", "orders"], "SOURCE and TARGET are the same topic"),
         (["a", "b", "-F", "--until", "1"], "--follow and --until exclude each other"),
+        (["a", "b", "--from", "latest", "--until", "earliest"],
+         "--until is before --from, so there is nothing to read"),
         (["a", "b", "-g", "g", "--from", "1"],
          "--group continues where the group is, without --from and --until"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_explained(cluster: Cluster, words: list[str], line: str) -> None:
     assert copy(cluster, *words) == Ran(2, "", f"error: {line} (see pyk copy --help)\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--to-bootstrap", ""], "bootstrap_servers is empty"),
+        (["--to-profile", ""], "there is no profile ''"),
+    ],
+)
+def test_an_empty_name_of_the_other_cluster_is_not_taken_for_this_one(
+    cluster: Cluster, words: list[str], line: str
+) -> None:
+    ran = copy(cluster, "orders", "copies", *words)
+
+    assert ran.code == 2
+    assert line in ran.err
 
 
 def test_an_unknown_source_fails(cluster: Cluster) -> None:

@@ -111,6 +111,8 @@ def test_the_error_for_a_missing_value_leads_to_the_help_of_the_command(
         ("consume orders -e", "it stops at the end of the log unless --follow is given"),
         ("consume --bootstrap-server x:1 orders", "'--bootstrap-server'; it is -b here"),
         ("produce orders -l", "files are arguments here, and a line is a record"),
+        ("dump-log --files a.log", "No such option '--files'; files are arguments here"),
+        ("broker -b localhost:9092", "the address to listen on is --host and --port here"),
         ("topic ls", "did you mean 'list'?"),
         ("topic rm orders", "did you mean 'delete'?"),
         ("config get topic orders", "did you mean 'show'?"),

@@ -65,10 +65,12 @@ def client_options(
     ``properties`` are those of the file that ``settings`` name. Raises :class:`CommandError` if
     nothing names a cluster.
     """
-    named = settings.profile or environment.get("PYK_PROFILE")
+    named = settings.profile
+    if named is None:
+        named = environment.get("PYK_PROFILE") or None
     of_profile: Mapping[str, object] = {}
     of_environment: Mapping[str, object] = {}
-    if named:
+    if named is not None:
         of_profile = read_profiles().options_of(named)
     elif servers := environment.get("PYK_BOOTSTRAP"):
         of_environment = {"bootstrap_servers": servers}
@@ -77,7 +79,7 @@ def client_options(
         given = merged(given, {"bootstrap_servers": settings.bootstrap})
     if "bootstrap_servers" not in _by_plain_name(given):
         profiles = read_profiles()
-        if named:
+        if named is not None:
             problem = f"{profiles.path}: profile {named!r} names no cluster; {_address_in(given)}"
             raise CommandError(problem, ExitCode.USAGE)
         if profiles.default is None:

@@ -143,6 +143,12 @@ class PlainCommand(click.Command):
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:
             left = super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            known = self.list_commands(context) if isinstance(self, click.Group) else ()
+            if advice := option_advice(error.option_name, context.command_path, known):
+                problem = f"{error.message.rstrip('.')}; {advice}"
+                raise click.UsageError(problem, context) from None
+            raise
         except click.UsageError as error:
             error.ctx = error.ctx or context
             raise
@@ -160,16 +166,6 @@ class _Sharing(PlainCommand):
         super().__init__(*args, **keywords)
         self.shared = shared_options()
         self.params = [*self.params, *self.shared]
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(context, args)
-        except click.NoSuchOption as error:
-            known = self.list_commands(context) if isinstance(self, click.Group) else ()
-            if advice := option_advice(error.option_name, context.command_path, known):
-                problem = f"{error.message.rstrip('.')}; {advice}"
-                raise click.UsageError(problem, context) from None
-            raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, of_title in (("Options", False), ("Options of all commands", True)):

@@ -66,9 +66,11 @@ OF_ALL_COMMANDS = {
     "--broker-list": "it is -b here",
     "--brokers": "it is -b here",
     "--command-config": "it is --properties here",
-    "--topic": "the topic is an argument here",
-    "-t": "the topic is an argument here",
 }
+OF_TOPICS = ("pyk consume", "pyk copy", "pyk perf", "pyk produce", "pyk topic")
+"""The commands, and groups of commands, whose topic is an argument."""
+WITHOUT_CLUSTER = ("pyk broker", "pyk completion", "pyk decode", "pyk dump-log")
+"""The commands that connect to no cluster, so they have no -b."""
 GROUP_IS_ARGUMENT = {"--group": "the group is an argument here"}
 OPTIONS = {
     "pyk": {
@@ -97,6 +99,13 @@ OPTIONS = {
         "-q": "it prints records only, unless something fails",
         "-u": "it prints each record at once where a terminal is, and when all are read",
     },
+    "pyk broker": {
+        "-b": "the address to listen on is --host and --port here",
+        "--bootstrap": "the address to listen on is --host and --port here",
+        "--override": "it is --config NAME=VALUE here",
+        "--property": "it is --config NAME=VALUE here",
+    },
+    "pyk dump-log": {"--files": "files are arguments here"},
     "pyk group delete": GROUP_IS_ARGUMENT,
     "pyk group describe": GROUP_IS_ARGUMENT,
     "pyk group lag": GROUP_IS_ARGUMENT,
@@ -147,4 +156,8 @@ def option_advice(option: str, command: str, known: Iterable[str] = ()) -> str:
     """
     if option.removeprefix("--") in known:
         return f"that is a command here: {command} {option.removeprefix('--')}"
-    return OPTIONS.get(command, {}).get(option) or OF_ALL_COMMANDS.get(option, "")
+    if option in {"--topic", "-t"} and command.startswith(OF_TOPICS):
+        return "the topic is an argument here"
+    if (advice := OPTIONS.get(command, {}).get(option)) is not None:
+        return advice
+    return "" if command in WITHOUT_CLUSTER else OF_ALL_COMMANDS.get(option, "")

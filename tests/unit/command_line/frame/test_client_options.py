@@ -68,8 +68,13 @@ def test_only_a_client_that_is_given_an_address_alone_does_without_tls(
     assert has_addresses_alone(given, environment) is expected
 
 
+def test_an_empty_profile_is_not_taken_for_the_default_one() -> None:
+    with pytest.raises(CommandError, match="config.toml has no profile ''; it has local, shop"):
+        options(profile="")
+
+
 def test_an_empty_variable_names_no_cluster() -> None:
-    assert options({"PYK_BOOTSTRAP": ""}) == {"bootstrap_servers": "local:9092"}
+    assert options({"PYK_BOOTSTRAP": "", "PYK_PROFILE": ""}) == {"bootstrap_servers": "local:9092"}
 
 
 def test_options_by_x_win_over_those_of_the_default_profile() -> None:

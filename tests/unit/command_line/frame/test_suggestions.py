@@ -40,6 +40,15 @@ def test_commands_of_other_tools_are_understood(
         ("pyk group describe", "--group", "the group is an argument here"),
         ("pyk perf produce", "--bootstrap-server", "it is -b here"),
         ("pyk perf produce", "--zzz", ""),
+        ("pyk perf produce", "--topic", "the topic is an argument here"),
+        ("pyk topic describe", "-t", "the topic is an argument here"),
+        ("pyk group delete", "-t", ""),
+        ("pyk cluster", "--topic", ""),
+        ("pyk dump-log", "--files", "files are arguments here"),
+        ("pyk dump-log", "--bootstrap-server", ""),
+        ("pyk broker", "-b", "the address to listen on is --host and --port here"),
+        ("pyk broker", "--override", "it is --config NAME=VALUE here"),
+        ("pyk group list", "--type", ""),
     ],
 )
 def test_options_of_other_tools_are_understood(command: str, option: str, advice: str) -> None:
