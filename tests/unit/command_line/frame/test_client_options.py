@@ -69,7 +69,7 @@ def test_only_a_client_that_is_given_an_address_alone_does_without_tls(
 
 
 def test_an_empty_profile_is_not_taken_for_the_default_one() -> None:
-    with pytest.raises(CommandError, match="config.toml has no profile ''; it has local, shop"):
+    with pytest.raises(CommandError, match="has no profile ''; it has local, shop"):
         options(profile="")
 
 
