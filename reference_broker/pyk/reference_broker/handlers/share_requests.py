@@ -135,7 +135,6 @@ def _read(request: Any, version: int, batches: Iterable[Any]) -> list[Acknowledg
         size = batch.last_offset - batch.first_offset + 1
         is_valid = (
             last_offset <= batch.first_offset <= batch.last_offset
-            and types
             and len(types) in (1, size)
             and all(0 <= each <= highest for each in types)
             and (AcknowledgeType.RENEW not in types or request.is_renew_ack)

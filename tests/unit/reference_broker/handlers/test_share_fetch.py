@@ -58,6 +58,20 @@ async def test_a_member_gets_records_and_the_next_one_those_after_them() -> None
 
 
 @virtual_time
+async def test_a_released_record_comes_with_new_ones_behind_those_that_others_have() -> None:
+    async with running_broker() as broker:
+        await initialize(broker)
+        fill(broker, 10, 4, 4, 4)
+        first, second = ShareMember(broker, "a"), ShareMember(broker, "b")
+        await first.fetch(max_records=10, max_wait_ms=1000)
+        await first.acknowledge((0, 0, [RELEASE]))
+
+        got = await second.fetch(max_records=8, max_wait_ms=1000)
+
+        assert acquired(got) == [(0, 0, 2), (10, 17, 1)]
+
+
+@virtual_time
 async def test_acknowledged_records_are_stored_and_never_come_again() -> None:
     async with running_broker() as broker:
         await initialize(broker)
@@ -170,34 +184,6 @@ async def test_a_fetch_that_ends_the_session_releases_what_its_member_has() -> N
 
 
 @virtual_time
-async def test_a_request_that_asks_for_no_records_or_is_refused_is_answered_at_once() -> None:
-    async with running_broker() as broker:
-        await initialize(broker)
-        member = ShareMember(broker)
-        begun = asyncio.get_running_loop().time()
-
-        empty = await member.fetch(max_records=0, max_wait_ms=60_000)
-        refused = await member.fetch(share_session_epoch=7, max_wait_ms=60_000)
-
-        assert (code(empty), code(refused)) == (E.NONE, E.INVALID_SHARE_SESSION_EPOCH)
-        assert asyncio.get_running_loop().time() - begun < 1
-
-
-@virtual_time
-async def test_requests_outside_of_a_session_are_refused() -> None:
-    async with running_broker() as broker:
-        await initialize(broker)
-        member = ShareMember(broker)
-
-        assert code(await member.fetch(share_session_epoch=1)) == E.SHARE_SESSION_NOT_FOUND
-        assert code(await member.fetch(share_session_epoch=-1)) == E.SHARE_SESSION_NOT_FOUND
-        await member.fetch(0, share_session_epoch=0, max_wait_ms=1000)
-        assert code(await member.fetch(share_session_epoch=7)) == E.INVALID_SHARE_SESSION_EPOCH
-        refused = await member.acknowledge((0, 0, [ACCEPT]), share_session_epoch=0)
-        assert code(refused) == E.INVALID_SHARE_SESSION_EPOCH
-
-
-@virtual_time
 async def test_locks_that_are_renewed_last_longer() -> None:
     async with running_broker() as broker:
         await initialize(broker)
@@ -211,24 +197,6 @@ async def test_locks_that_are_renewed_last_longer() -> None:
 
         assert acquired(await second.fetch()) == []
         assert code(await first.acknowledge((0, 2, [ACCEPT]))) == E.NONE
-
-
-NO_RECORDS = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
-
-
-@pytest.mark.parametrize("limit", [None, *NO_RECORDS])
-@virtual_time
-async def test_a_fetch_renews_locks_if_it_asks_for_no_records(limit: str | None) -> None:
-    async with running_broker() as broker:
-        await initialize(broker)
-        fill(broker, 3)
-        member = ShareMember(broker)
-        await member.fetch(max_wait_ms=1000)
-        limits = NO_RECORDS if limit is None else {**NO_RECORDS, limit: 1}
-
-        answer = await member.fetch(said=[(0, 2, [RENEW])], is_renew_ack=True, **limits)
-
-        assert code(answer) == (E.NONE if limit is None else E.INVALID_REQUEST)
 
 
 @virtual_time
@@ -407,23 +375,6 @@ async def test_a_disk_that_fails_while_aborted_records_are_found_holds_no_record
         ranges = acquired(failed) if code(failed) == E.NONE else []
         assert failed.error_code == E.NONE, "only the partition fails"
         assert ranges or acquired(await second.fetch(max_wait_ms=1000)) == [(2, 3, 1)]
-
-
-@virtual_time
-async def test_too_many_sessions_are_refused_late() -> None:
-    async with running_broker(group_share_max_share_sessions=1) as broker:
-        await initialize(broker)
-        await ShareMember(broker, "a").fetch(max_wait_ms=1000)
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-
-        at_once = await ShareMember(broker, "b").fetch(max_wait_ms=0)
-        assert (code(at_once), loop.time()) == (E.SHARE_SESSION_LIMIT_REACHED, begun)
-
-        refused = await ShareMember(broker, "b").fetch(max_wait_ms=2000)
-
-        assert code(refused) == E.SHARE_SESSION_LIMIT_REACHED
-        assert loop.time() - begun == pytest.approx(2, abs=0.1)
 
 
 # -- what happens to the partition -----------------------------------------------------------------
