@@ -55,6 +55,11 @@ class LogCheckpoints:
         """The tasks that write a file, each a name of one."""
         return tuple(self._files)
 
+    def flushed_to(self, partition: TopicPartition) -> int:
+        """Return up to where a log was flushed: also what is compacted was."""
+        files = self.recovery_points, self.compacted_to
+        return max(file.get(partition) for file in files)
+
     def begin_update(self, task: Task) -> PendingWrite | None:
         """Return what writes a file; None if it would not change, or is being written."""
         return self._files[task].begin_update(self._offsets[task]())

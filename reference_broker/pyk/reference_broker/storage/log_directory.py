@@ -121,7 +121,7 @@ class LogDirectory:
             opened = self._open(
                 partition,
                 config,
-                recovery_point=self._checkpoints.recovery_points.get(partition),
+                recovery_point=self._checkpoints.flushed_to(partition),
                 log_start_offset=self._checkpoints.log_start_offsets.get(partition),
                 was_shut_down_cleanly=self.was_shut_down_cleanly,
             )

@@ -77,7 +77,7 @@ class LogManager:
             lambda each: self.get(each.topic_partition) is each,
             environment.clock,
             environment.disk,
-            lambda: self.perform(Task.CHECKPOINT_COMPACTION),
+            self.perform,
         )
         for path, error in self.failures.items():
             log.error("Data directory %s is offline until the broker is restarted: %s", path, error)

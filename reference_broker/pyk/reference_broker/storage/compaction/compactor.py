@@ -25,6 +25,7 @@ from pyk.reference_broker.storage.disk import Disk
 from pyk.reference_broker.storage.errors import LogError, helpful_traceback
 from pyk.reference_broker.storage.flushing import OUT_OF_RESOURCES
 from pyk.reference_broker.storage.log import Log
+from pyk.reference_broker.storage.maintenance import Task
 from pyk.reference_broker.storage.segment import LogSegment
 from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 from pyk.runtime import slotted
@@ -68,7 +69,7 @@ class LogCompactor:
     """The compaction of the logs of a broker. Belongs to the broker's loop.
 
     ``arm`` is told when to call ``run`` the next time; ``is_used`` tells whether a log is still one
-    of ``logs``; ``when_compacted`` is called after each pass.
+    of ``logs``; ``checkpoint`` writes one of their checkpoint files.
     """
 
     def __init__(
@@ -77,14 +78,14 @@ class LogCompactor:
         is_used: Callable[[Log], bool],
         clock: Clock,
         disk: Disk,
-        when_compacted: Callable[[], object],
+        checkpoint: Callable[[Task], object],
     ) -> None:
         self.arm: Callable[[float], None] = lambda at: None
         self._logs = logs
         self._is_used = is_used
         self._clock = clock
         self._disk = disk
-        self._when_compacted = when_compacted
+        self._checkpoint = checkpoint
         self._passes: dict[Log, _Pass] = {}
         self._waiting: list[_Pass] = []
         self._not_before: dict[Log, float] = {}
@@ -196,6 +197,9 @@ class LogCompactor:
             chosen.segments.size,
         )
         self._passes[chosen] = begun
+        # The topic may be one that is not compacted by the time a crash comes. A start must know
+        # then that the gaps are below what was flushed, and not lost records.
+        self._checkpoint(Task.CHECKPOINT_RECOVERY_POINTS)
         self._run_slice(begun, config)
 
     def _run_slice(self, running: _Pass, config: BrokerConfig) -> None:
@@ -233,7 +237,7 @@ class LogCompactor:
             running.log.segments.size,
             running.bytes_before,
         )
-        self._when_compacted()
+        self._checkpoint(Task.CHECKPOINT_COMPACTION)
 
     def _end(self, running: _Pass) -> None:
         """End a pass that cannot go on; what it has swapped stays."""

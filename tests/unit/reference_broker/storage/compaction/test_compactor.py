@@ -109,8 +109,9 @@ class TwoLimitedLogs:
                 each.append_as_leader(keyed_batch((b"%d" % number, b"x" * 300)), 0)
             each.high_watermark = each.log_end_offset
             each.roll()
-        self.manager.perform(Task.FLUSH)
-        self.disk.do_all()
+        for task in (Task.FLUSH, Task.CHECKPOINT_RECOVERY_POINTS):
+            self.manager.perform(task)
+            self.disk.do_all()
 
     def run(self) -> int:
         """Let the compactor run; return how many slices it has begun."""

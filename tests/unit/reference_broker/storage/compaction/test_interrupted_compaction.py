@@ -87,6 +87,55 @@ def test_no_record_is_lost_or_comes_back(loses_unflushed):
     assert all(each == STATE for each in found)
 
 
+def not_compacted_any_more(filesystem: MemoryFileSystem) -> CompactedLog:
+    """Kill the broker and open the log again, whose topic is not compacted now."""
+    filesystem.crash(loses_unflushed=False)
+    return CompactedLog(filesystem, cleanup_policy="delete", retention_ms="-1")
+
+
+def test_a_log_that_is_not_compacted_any_more_keeps_its_records_after_a_kill():
+    filesystem = MemoryFileSystem()
+    log = compacted_once_and_filled(filesystem)
+    log.compact()
+    left = log.records()
+
+    log = not_compacted_any_more(filesystem)
+
+    assert log.records() == left
+
+
+def test_a_pass_that_is_not_written_down_costs_no_record_of_a_log_that_is_not_compacted_any_more():
+    filesystem = MemoryFileSystem()
+    faulty = FaultyFileSystem(filesystem)
+    log = CompactedLog(faulty)
+    for number in range(8):
+        log.append((b"a", b"%d" % number * 40))
+    log.append((b"b", b"last"))
+    log.roll()
+    faulty.on("any", "*/cleaner-offset-checkpoint*").fail(errno.ENOSPC)
+    log.compact()
+    left = log.records()
+    assert len(left) < 9
+
+    log = not_compacted_any_more(filesystem)
+
+    assert log.records() == left
+
+
+def test_gaps_below_what_is_compacted_are_no_loss_without_recovery_points():
+    filesystem = MemoryFileSystem()
+    log = compacted_once_and_filled(filesystem)
+    log.compact()
+    left = log.records()
+    log.manager.close()
+    filesystem.remove("/data/recovery-point-offset-checkpoint")
+    filesystem.remove("/data/.kafka_cleanshutdown")
+
+    log = not_compacted_any_more(filesystem)
+
+    assert log.records() == left
+
+
 def test_failed_compaction_leaves_the_log_in_use_and_says_so(caplog):
     faulty = FaultyFileSystem(MemoryFileSystem())
     log = CompactedLog(faulty)
