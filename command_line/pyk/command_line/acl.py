@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pyk.command_line.arguments import not_empty
 from pyk.command_line.frame.commands import CommandGroup
 
 OPERATIONS = (
@@ -38,6 +39,7 @@ def _resources(command: Callable[..., Any]) -> Callable[..., Any]:
             f"--{name}",
             multiple=True,
             metavar="NAME",
+            callback=not_empty,
             help=f"A {what}; '*' is all; may be repeated.",
         )(command)
     return command
@@ -51,12 +53,22 @@ def _named(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     return [*chosen, ("cluster", None)] if options["cluster"] else chosen
 
 
+def _principals(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuse a principal without a name, also where its type is given."""
+    not_empty(context, parameter, tuple(each.partition(":")[2] for each in value if ":" in each))
+    not_empty(context, parameter, value)
+    return value
+
+
 PRINCIPAL = click.option(
     "-p",
     "--principal",
     "principals",
     multiple=True,
     metavar="NAME",
+    callback=_principals,
     help="alice, or in Kafka's form User:alice; may be repeated.",
 )
 OPERATION = click.option(
@@ -69,7 +81,12 @@ OPERATION = click.option(
     help="read, write, describe, create, all, …; may be repeated.",
 )
 HOST = click.option(
-    "--host", "hosts", multiple=True, metavar="ADDRESS", help="Clients with this address."
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=not_empty,
+    help="Clients with this address.",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -54,6 +55,14 @@ class NameAndBytes(click.ParamType[tuple[str, bytes]]):
     ) -> tuple[str, bytes]:
         name, text = NameAndValue().convert(value, parameter, context)
         return name, as_bytes(text)
+
+
+def not_empty(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse an empty name: a script has left out what it stands for."""
+    names = value if isinstance(value, tuple) else (value,)
+    if "" in names:
+        raise click.BadParameter("the name is empty", context, parameter)
+    return value
 
 
 def confirm(question: str, *, is_sure: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pyk.command_line.arguments import NameAndValue
+from pyk.command_line.arguments import NameAndValue, not_empty
 from pyk.command_line.frame.commands import CommandGroup
 
 TYPES = ("user", "client-id", "ip")
@@ -24,7 +24,9 @@ def _entity(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Those users, client ids or addresses that have no limit of their own.",
     )(command)
     for name, what in (("ip", "address"), ("client-id", "client id"), ("user", "user")):
-        command = click.option(f"--{name}", metavar="NAME", help=f"This {what}.")(command)
+        command = click.option(
+            f"--{name}", metavar="NAME", callback=not_empty, help=f"This {what}."
+        )(command)
     return command
 
 

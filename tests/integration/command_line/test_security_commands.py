@@ -181,6 +181,28 @@ def test_errors_say_what_to_do(words: list[str], given: str, code: int, line: st
     assert line in ran.err
 
 
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        (["acl", "create", "-p", "", "-o", "read", "--topic", "a"], "--principal"),
+        (["acl", "create", "-p", "User:", "-o", "read", "--topic", "a"], "--principal"),
+        (["acl", "create", "-p", "ann", "-o", "read", "--topic", "a", "--host", ""], "--host"),
+        (["acl", "create", "-p", "ann", "-o", "read", "--topic", ""], "--topic"),
+        (["acl", "delete", "-p", ""], "--principal"),
+        (["acl", "list", "--topic", ""], "--topic"),
+        (["quota", "set", "producer_byte_rate=1", "--user", ""], "--user"),
+        (["quota", "unset", "producer_byte_rate", "--client-id", ""], "--client-id"),
+        (["quota", "list", "--ip", ""], "--ip"),
+    ],
+)
+def test_an_empty_name_is_refused(words: list[str], given: list[str], option: str) -> None:
+    ran = run(*given, *words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert option in ran.err
+    assert "the name is empty" in ran.err
+
+
 def test_a_password_that_is_no_text_is_refused(words: list[str]) -> None:
     ran = run("user", "set", "ann", "--password-from", "env:ANN", *words, env={"ANN": "\udcff"})
 

@@ -20,7 +20,6 @@ from pyk.clients import (
 )
 from pyk.command_line.arguments import confirm
 from pyk.command_line.frame.connecting import admin
-from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.output import Row, print_rows, tell
 from pyk.command_line.frame.tables import Column
@@ -138,8 +137,6 @@ def _pattern(resource: Resource, pattern: PatternType) -> ResourcePattern:
     kind, name = resource
     if name is None:
         return ResourcePattern.cluster()
-    if not name:
-        raise CommandError(f"--{kind}: the name is empty", ExitCode.USAGE)
     return ResourcePattern(ResourceType[_enum_name(kind)], name, pattern)
 
 
