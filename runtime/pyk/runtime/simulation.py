@@ -25,6 +25,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import (
+    checked_finite,
+    checked_int,
+    checked_number,
+    checked_text,
+)
 from pyk.runtime.current_host import CURRENT_HOST, ProgramHost
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.network.memory import MemoryHost, MemoryNetwork
@@ -67,10 +73,11 @@ class HostClock:
 
     def step(self, seconds: float) -> None:
         """Set the wall clock forward, or backward, as an administrator or NTP does."""
-        self._seconds_ahead += seconds
+        self._seconds_ahead += checked_finite(seconds, "seconds")
 
     def set_drift(self, rate: float) -> None:
         """Let the wall clock gain ``rate`` seconds in each second from now on, or lose them."""
+        checked_finite(rate, "rate")
         self._seconds_ahead = self.seconds_ahead
         self._drifts_since = self._true_clock.now()
         self._drift = rate
@@ -129,7 +136,10 @@ class World:
     def __init__(
         self, seed: int = 0, *, latency: float = 0.0, observe: Observer | None = None
     ) -> None:
-        self.seed = seed
+        self.seed = checked_int(seed, "seed")
+        checked_number(latency, "latency")
+        if observe is not None and not callable(observe):
+            raise TypeError(f"observe must be a function of source, target, data, not {observe!r}")
         has_loop = asyncio._get_running_loop() is not None
         self.clock = current_clock() if has_loop else VirtualClock()
         self.network = MemoryNetwork(latency=latency, observe=observe)
@@ -147,6 +157,8 @@ class World:
 
     def host(self, name: str) -> Host:
         """Return the host of this name, the same one each time."""
+        if not checked_text(name, "the name of a host"):
+            raise ValueError("the name of a host is empty")
         host = self._hosts.get(name)
         if host is None:
             clock = HostClock(self.clock)

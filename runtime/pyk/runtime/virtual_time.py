@@ -169,6 +169,14 @@ def _frames(waiting: Any) -> Iterator[Any]:
 
 def run_virtual(main: Coroutine[Any, Any, R], clock: VirtualClock | None = None) -> R:
     """Run a coroutine to its end in virtual time and return its result."""
+    if not asyncio.iscoroutine(main):
+        raise TypeError(f"run() takes a coroutine, as in run(main()), not {main!r}")
+    if asyncio._get_running_loop() is not None:
+        main.close()
+        raise RuntimeError(
+            "an event loop is running here already: await the coroutine, or call run() from code "
+            "that is not async"
+        )
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
         return runner.run(main)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from collections.abc import Callable
 
 import pytest
 
@@ -96,3 +98,47 @@ async def test_a_link_to_an_unknown_host_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"no host 'brokr' .* 'shop', 'broker'"):
             cut()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: World("7"), TypeError, "seed must be an int, not '7'"),
+        (lambda: World(latency="1"), TypeError, "latency must be a number, not '1'"),
+        (lambda: World(latency=-1), ValueError, "latency must be a finite number from 0 on"),
+        (lambda: World(observe=5), TypeError, r"observe must be a function .*, not 5"),
+        (lambda: World().host(5), TypeError, "the name of a host must be a str, not 5"),
+        (lambda: World().host(""), ValueError, "the name of a host is empty"),
+        (lambda: World().network.cut("localhost", 5), TypeError, "name of a host must be a str"),
+        (
+            lambda: World().network.delay("localhost", "localhost", -1),
+            ValueError,
+            "latency must be a finite number from 0 on, not -1",
+        ),
+        (
+            lambda: World().network.cut("localhost", "localhost", one_way="x"),
+            TypeError,
+            "one_way must be True or False, not 'x'",
+        ),
+        (lambda: World().host("a").clock.step("1h"), TypeError, "seconds must be a number"),
+        (lambda: World().host("a").clock.step(float("inf")), ValueError, "seconds must be a fini"),
+        (lambda: World().host("a").clock.set_drift(None), TypeError, "rate must be a number"),
+        (lambda: World().run(5), TypeError, r"run\(\) takes a coroutine, as in run\(main\(\)\), "),
+        (lambda: World().run(asyncio.sleep), TypeError, r"run\(\) takes a coroutine, as in run"),
+    ],
+)
+def test_what_no_world_has_is_refused_where_it_is_written(
+    make: Callable[[], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+@virtual_time
+async def test_a_world_is_not_run_inside_of_a_running_loop() -> None:
+    main = asyncio.sleep(1)
+
+    with pytest.raises(RuntimeError, match="an event loop is running here already: await the cor"):
+        World().run(main)
+
+    assert inspect.getcoroutinestate(main) == inspect.CORO_CLOSED

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_flag, checked_number, checked_text
 
 
 @slotted.define(eq=False)
@@ -56,6 +57,7 @@ class Links:
 
     def cut(self, source: str, target: str, *, one_way: bool = False) -> None:
         """Let nothing pass between two hosts, or from the first to the second."""
+        checked_flag(one_way, "one_way")
         for link in self._between(source, target, one_way):
             link.is_cut = True
             self._update(link)
@@ -68,6 +70,8 @@ class Links:
 
     def delay(self, source: str, target: str, latency: float, *, one_way: bool = False) -> None:
         """Set the seconds that data take from now on between two hosts, or to the second only."""
+        checked_number(latency, "latency")
+        checked_flag(one_way, "one_way")
         for link in self._between(source, target, one_way):
             link.latency = latency
 
@@ -91,7 +95,7 @@ class Links:
 
     def _check_hosts(self, *names: str | None) -> None:
         for name in names:
-            if name is not None and name not in self._hosts:
+            if name is not None and checked_text(name, "the name of a host") not in self._hosts:
                 raise ValueError(
                     f"there is no host {name!r} on this network, only "
                     f"{', '.join(map(repr, self._hosts))}: create it first, with host({name!r})"
