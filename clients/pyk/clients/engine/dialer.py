@@ -36,6 +36,7 @@ from pyk.protocol.versions import ALL_VERSIONS
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import ClientTls, Network
+from pyk.runtime.network.memory_addresses import refusal_hint
 
 if TYPE_CHECKING:
     from pyk.clients.engine.authenticator import Authenticator
@@ -234,7 +235,8 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
         return progress.failed("the program is ending, so no name can be looked up", "")
     if isinstance(error, ConnectionRefusedError):
         server = "proxy" if progress.stage is Stage.PROXY else "broker"
-        return progress.failed("connection refused", f"is the {server} up, and the port right?")
+        hint = f"is the {server} up, and the port right?{refusal_hint(error, progress.address)}"
+        return progress.failed("connection refused", hint)
     failure = _tls_failure(error)
     if failure is not None:
         progress.stage = Stage.TLS

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyk.runtime.network.links import Link, Links
+from pyk.runtime.network.memory_addresses import NothingListensError, note_opened
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
 from pyk.runtime.network.system import (
     OPEN_GATE,
@@ -159,7 +160,7 @@ class MemoryHost:
         while not (there.is_open and back.is_open):  # noqa: ASYNC110 - it is for the clock to say
             await asyncio.sleep(SYN_RETRY_SECONDS)
         if end not in listeners:
-            raise ConnectionRefusedError(f"nothing listens on {address}")
+            raise NothingListensError(f"nothing listens on {address}")
         while seconds := listeners[end].gate.wait():  # noqa: ASYNC110 - as above
             await asyncio.sleep(seconds)  # in the backlog
         server = listeners[end].accept()
@@ -191,6 +192,7 @@ class MemoryHost:
         listener = listeners[end] = MemoryListener(
             self.name, factory, end, lambda: listeners.pop(end, None), gate, tls=tls
         )
+        note_opened(self._network, str(Address(*end)))
         return listener
 
 
