@@ -193,10 +193,10 @@ def producers_of(name: str) -> Made:
     return always(DescribeProducersRequest(topics=[TopicRequest(name=name, partition_indexes=[0])]))
 
 
-def delete_records(offset: int, *, partition: int = 0) -> Made:
-    asked = DeleteRecordsPartition(partition_index=partition, offset=offset)
+def delete_records(*offsets: int, partition: int = 0) -> Made:
+    asked = [DeleteRecordsPartition(partition_index=partition, offset=each) for each in offsets]
     return lambda topic: DeleteRecordsRequest(
-        timeout_ms=5000, topics=[DeleteRecordsTopic(name=topic, partitions=[asked])]
+        timeout_ms=5000, topics=[DeleteRecordsTopic(name=topic, partitions=asked)]
     )
 
 
@@ -368,6 +368,8 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "epoch: current": (epoch_end(0, current=99), 4, [E.UNKNOWN_LEADER_EPOCH]),
     "delete records: beyond": (delete_records(99), 2, [E.OFFSET_OUT_OF_RANGE]),
     "delete records: negative": (delete_records(-2), 2, [E.OFFSET_OUT_OF_RANGE]),
+    "delete records: the last counts": (delete_records(1, 99), 2, [E.OFFSET_OUT_OF_RANGE]),
+    "delete records: none": (delete_records(), 2, []),
     "delete records: partition": (
         delete_records(0, partition=9), 2, [E.UNKNOWN_TOPIC_OR_PARTITION]
     ),

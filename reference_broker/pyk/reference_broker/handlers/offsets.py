@@ -148,13 +148,17 @@ def delete_records(
     services: LogServices, request: DeleteRecordsRequest, context: RequestContext
 ) -> DeleteRecordsResponse:
     """Move the start of logs forward."""
-    response = DeleteRecordsResponse()
-    for topic in request.topics:
-        answered = DeleteRecordsTopicResult(name=topic.name)
-        response.topics.append(answered)
-        for asked in topic.partitions:
-            answered.partitions.append(_delete_records(services, topic.name, asked))
-    return response
+    # As in Kafka, the last offset counts of a partition that is named several times.
+    asked = {
+        (topic.name, each.partition_index): each
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    topics: dict[str, DeleteRecordsTopicResult] = {}
+    for (name, _), each in asked.items():
+        answered = topics.setdefault(name, DeleteRecordsTopicResult(name=name))
+        answered.partitions.append(_delete_records(services, name, each))
+    return DeleteRecordsResponse(topics=list(topics.values()))
 
 
 def _delete_records(
