@@ -6,8 +6,12 @@ import os
 
 import pytest
 
-from pyk.clients import Producer, replay_dead_letters
-from pyk.clients.errors import ConfigurationError, RecordTooLargeError
+from pyk.clients import Admin, Producer, replay_dead_letters
+from pyk.clients.errors import (
+    ConfigurationError,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
 from support.blocking_consuming import reader
 
 
@@ -65,6 +69,28 @@ def test_a_dead_letter_that_is_not_written_is_replayed_by_the_next_call(cluster,
     for _ in range(2):
         with pytest.raises(RecordTooLargeError):
             replay_dead_letters(cluster.bootstrap, dead_topic)
+
+
+def test_a_replayed_record_has_its_own_headers_alone(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    with Producer[bytes, bytes](cluster.bootstrap) as producer:
+        headers = [("trace", b"7"), ("pyk-origin-topic", topic.encode()), ("pyk-attempts", b"3")]
+        producer.send_and_wait(dead_topic, b"value", b"key", headers=headers)
+
+    replay_dead_letters(cluster.bootstrap, dead_topic)
+
+    with reader(cluster, topic) as consumer:
+        record = next(consumer)
+    assert (record.key, record.value, record.headers) == (b"key", b"value", (("trace", b"7"),))
+
+
+def test_a_topic_that_does_not_exist_is_not_created_by_a_replay(cluster, topic):
+    with pytest.raises(UnknownTopicOrPartitionError, match=f"{topic}.dead"):
+        replay_dead_letters(cluster.bootstrap, f"{topic}.dead")
+
+    with Admin(cluster.bootstrap) as admin:
+        assert f"{topic}.dead" not in admin.list_topics()
 
 
 @pytest.mark.parametrize(

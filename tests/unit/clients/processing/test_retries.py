@@ -144,8 +144,30 @@ def test_headers_that_others_wrote_are_no_error():
 
     assert attempts_before(record) == due_at_ms(record) == 0
     assert origin_topic(record) is None
-    odd = ConsumerRecord("orders", 0, 0, headers=(("pyk-origin-topic", b"\xff"),))
-    assert origin_topic(odd) is None
+    for value in (b"\xff", None):
+        odd = ConsumerRecord("orders", 0, 0, headers=(("pyk-origin-topic", value),))
+        assert origin_topic(odd) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [(b"-1", 0), (b"7", 7), (b"%d" % 2**53, 2**53), (b"%d" % (2**53 + 1), 0)]
+)
+def test_numbers_that_pyk_does_not_write_are_not_believed(text, number):
+    record = ConsumerRecord(
+        "orders", 0, 0, headers=(("pyk-attempts", text), ("pyk-retry-at", text))
+    )
+
+    assert (attempts_before(record), due_at_ms(record)) == (number, number)
+
+
+def test_a_dead_letter_tells_the_cause_of_its_error_and_is_never_due():
+    error = ValueError("no bill")
+    error.__cause__ = KeyError("total")
+
+    headers = dict(moved_headers(ConsumerRecord("orders", 0, 0), error, 3))
+
+    assert headers["pyk-error-text"] == b"no bill: 'total'"
+    assert "pyk-retry-at" not in headers
 
 
 def test_calls_and_moves_may_follow_at_once():
