@@ -21,6 +21,7 @@ JOIN: dict[str, Any] = {"rebalance_timeout_ms": 1, "subscribed_topic_names": ["o
 INVALID: list[tuple[dict[str, Any], str]] = [
     ({"member_id": " ", "epoch": 0}, "MemberId can't be empty."),
     ({"member_id": "", "epoch": -1, "version": 0}, "MemberId can't be empty."),
+    ({"member_id": "", "epoch": 1, "version": 0}, "MemberId can't be empty."),
     ({"member_id": "a", "epoch": 0, "group": ""}, "GroupId can't be empty."),
     ({"member_id": "a", "epoch": 0, "instance_id": ""}, "InstanceId can't be empty."),
     ({"member_id": "a", "epoch": 0, "rack_id": ""}, "RackId can't be empty."),
@@ -33,6 +34,10 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         "TopicPartitions must be empty when (re-)joining.",
     ),
     (
+        {"member_id": "a", "epoch": 0, "owned": {"orders": [0]}, **JOIN},
+        "TopicPartitions must be empty when (re-)joining.",
+    ),
+    (
         {"member_id": "a", "epoch": 0, "owned": {}, "rebalance_timeout_ms": 1},
         "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     ),
@@ -41,7 +46,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("request_", "message"), INVALID, ids=[text for _, text in INVALID])
+@pytest.mark.parametrize(("request_", "message"), INVALID)
 def test_an_invalid_request_is_refused_in_the_words_of_kafka(
     groups: ConsumerGroups, request_: dict[str, Any], message: str
 ) -> None:

@@ -26,8 +26,7 @@ class ShareHeartbeat:
     @property
     def is_full(self) -> bool:
         """Whether the member says everything, and so wants to be told everything."""
-        request = self.request
-        return request.member_epoch == JOINING or request.subscribed_topic_names is not None
+        return self.request.subscribed_topic_names is not None  # as each that joins
 
     def describe(self, member: ShareMember) -> ShareMember:
         """Return a member with what the heartbeat says of it."""
