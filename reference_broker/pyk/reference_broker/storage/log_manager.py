@@ -63,6 +63,8 @@ class LogManager:
         self._clock = environment.clock
         self._directories = list(self._usable(found, environment))
         self._metadata_directory = self._directories[0]
+        if self.failures.keys() >= set(log_dirs):
+            raise none_usable(self.failures.values())
         self.homes = LogHomes(
             (each for each in self._directories if each.path in log_dirs), self._metadata_directory
         )
@@ -90,12 +92,17 @@ class LogManager:
         for each in list(found.opened):
             try:
                 yield LogDirectory(each, lambda: self.config, environment)
+            except StorageError as error:
+                failure, epoch = error, each.previous_broker_epoch  # nothing was changed
             except OSError as error:
-                failure = unusable(each.path, error)
-                if each is found.opened[0]:
-                    raise failure from error
-                self.failures[each.path] = failure
-                each.close(None)
+                failure, epoch = unusable(each.path, error), None
+            else:
+                continue
+            if each is found.opened[0]:
+                raise failure
+            found.opened.remove(each)
+            self.failures[each.path] = failure
+            each.close(epoch)
 
     @classmethod
     def open(
@@ -114,8 +121,8 @@ class LogManager:
 
         The directory at ``path`` has the metadata log, and other logs unless ``log_dirs`` are
         others. ``disk`` waits for the device, by default at once. Raises ``StorageError`` if
-        another broker uses a directory, it belongs to another, its files are damaged, or ``path``
-        or all of ``log_dirs`` cannot be used; another one that cannot is offline.
+        another broker uses a directory, it belongs to another, or ``path`` or all of ``log_dirs``
+        cannot be used; another one that cannot, or has damaged checkpoints, is offline.
         """
         log_dirs = log_dirs or (path,)
         found = open_data_directories(

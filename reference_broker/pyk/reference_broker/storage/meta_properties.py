@@ -12,6 +12,8 @@ from pyk.runtime.filesystem.interface import FileSystem
 META_PROPERTIES_FILE = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 UNKNOWN_BROKER_EPOCH = -1
+RESERVED_IDS = 100
+"""As in Kafka, no directory has one of the first ids: some have a meaning in the metadata."""
 
 
 class MetaProperties(NamedTuple):
@@ -38,7 +40,10 @@ def read_meta_properties(filesystem: FileSystem, directory: str) -> MetaProperti
             raise StorageError(f"{path} has version {values['version'][:20]!r}; use 1")
         directory_id = values.get("directory.id", "")
         if directory_id:
-            directory_id = encode_id(decode_id(directory_id))
+            decoded = decode_id(directory_id)
+            if decoded.int < RESERVED_IDS:
+                raise ValueError(f"directory.id {directory_id} is reserved")
+            directory_id = encode_id(decoded)
         return MetaProperties(values["cluster.id"], int(values["node.id"]), directory_id)
     except KeyError as error:
         raise _damaged(path, f"it has no {error.args[0]}") from error

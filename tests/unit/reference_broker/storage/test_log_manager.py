@@ -445,7 +445,10 @@ def test_deleted_log_is_not_reported_as_missing(filesystem, caplog):
     [
         (b"", "it has no version"),
         (b"version=1\nnode.id=0\n", "it has no cluster.id"),
-        (b"version=1\nnode.id=x\ncluster.id=a\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAA", "'x'"),
+        (b"version=1\nnode.id=x\ncluster.id=a", "'x'"),
+        (b"version=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAA", "is reserved"),
+        (b"version=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAYw", "is reserved"),
+        (b"version=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAZA", "it has no cluster.id"),
     ],
 )
 def test_damaged_meta_properties_are_refused_with_what_to_do(filesystem, content, text):

@@ -134,10 +134,10 @@ def test_a_directory_of_another_node_is_refused_and_left_as_it_is(filesystem):
     assert filesystem.open("/b/meta.properties").read_at(0, 999) == foreign
 
 
-@pytest.mark.parametrize("damaged", ["meta.properties", "recovery-point-offset-checkpoint"])
+@pytest.mark.parametrize("damaged", ["/b/meta.properties", "/a/recovery-point-offset-checkpoint"])
 def test_a_refused_start_leaves_the_other_directories_as_clean_as_they_were(filesystem, damaged):
     open_logs(filesystem, A, B).close()
-    file = filesystem.open(f"/b/{damaged}", create=True)
+    file = filesystem.open(damaged, create=True)
     kept = file.read_at(0, 999)
     file.write_at(0, [b"x" * 200])
     with pytest.raises(StorageError):
@@ -226,6 +226,50 @@ def test_a_directory_that_cannot_be_read_at_the_start_is_offline(filesystem, cap
     fault.heal()
     logs = open_logs(filesystem, A, B)
     assert logs.failures == {}
+
+
+@pytest.mark.parametrize("name", ["recovery-point", "log-start", "replication", "cleaner"])
+def test_a_directory_with_a_damaged_checkpoint_is_offline(filesystem, caplog, name):
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    append(logs.get(TopicPartition("orders", 1)), b"0")
+    logs.close()
+    checkpoint = f"{B}/{name}-offset-checkpoint"
+    content = filesystem.open(checkpoint, create=True).read_at(0, 100)
+    filesystem.open(checkpoint).write_at(0, [b"damaged"])
+
+    logs = open_logs(filesystem, A, B)
+
+    assert list(logs.failures) == [B]
+    assert home(logs, TopicPartition("orders", 0)) == A
+    assert f"{checkpoint} is damaged" in caplog.text
+    assert "restore it or remove it" in caplog.text
+    logs.close()
+
+    filesystem.open(checkpoint).truncate(0)
+    filesystem.open(checkpoint).write_at(0, [content])
+    logs = open_logs(filesystem, A, B)
+    create(logs, "orders", 2)
+    assert values(logs.get(TopicPartition("orders", 1))) == [b"0"]
+
+
+def test_a_start_is_refused_where_a_checkpoint_beside_the_metadata_log_is_damaged(filesystem):
+    open_logs(filesystem, A, B).close()
+    filesystem.open(f"{A}/cleaner-offset-checkpoint", create=True).write_at(0, [b"damaged"])
+
+    with pytest.raises(StorageError, match="/a/cleaner-offset-checkpoint is damaged"):
+        open_logs(filesystem, A, B)
+
+    filesystem.remove(f"{A}/cleaner-offset-checkpoint")
+    open_logs(filesystem, A, B)
+
+
+def test_a_start_is_refused_where_the_only_directory_for_logs_has_a_damaged_checkpoint(filesystem):
+    open_logs(filesystem, B, metadata=A).close()
+    filesystem.open(f"{B}/cleaner-offset-checkpoint", create=True).write_at(0, [b"damaged"])
+
+    with pytest.raises(StorageError, match=r"none of the data directories can be used.*damaged"):
+        open_logs(filesystem, B, metadata=A)
 
 
 def test_a_start_without_the_directory_of_the_metadata_log_is_refused(filesystem):

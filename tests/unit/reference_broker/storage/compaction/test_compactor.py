@@ -335,6 +335,7 @@ def test_as_many_logs_are_compacted_at_once_as_there_are_threads(threads, passes
         log.high_watermark = log.log_end_offset
         log.roll()
         log.flusher.flush_now()
+    manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
     disk.do_all()
 
     manager.compactor.run(manager.config)
