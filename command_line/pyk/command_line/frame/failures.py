@@ -38,7 +38,7 @@ def explain(error: BaseException, command: str) -> Failure:
     if clients is not None and isinstance(error, clients.KafkaError):
         return Failure(_code_of(error, clients), one_line(str(error)))
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
+        where = "" if error.filename is None else f"{error.filename or repr('')}: "
         return Failure(ExitCode.FAILED, one_line(f"{where}{error.strerror or error}"))
     return Failure(
         ExitCode.FAILED,

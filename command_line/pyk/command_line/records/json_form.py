@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +50,13 @@ def _json(data: bytes | None) -> str:
 def parse_record(line: bytes) -> OutgoingRecord:
     """Return the record that a line of JSON is; raise ``ValueError`` that says what is wrong."""
     try:
-        form = json.loads(line)
+        form = _DECODER.decode(line.removeprefix(BOM_UTF8).decode())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
+    except ValueError as error:
+        if "int_max_str_digits" not in str(error):
+            raise
+        raise ValueError("it has a number of too many digits; send it as text") from None
     except RecursionError:
         raise ValueError("its JSON is nested too deeply") from None
     if not isinstance(form, dict):
@@ -98,3 +104,18 @@ def _number(form: dict[str, Any], name: str) -> int | None:
     if number is None or (isinstance(number, int) and not isinstance(number, bool)):
         return number
     raise ValueError(f"{name} must be a number, not {number!r}")
+
+
+def _refuse_constant(word: str) -> None:
+    """Refuse NaN and Infinity, which Python reads and no other reader of JSON would."""
+    raise ValueError(f"it is not JSON: {word}")
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is too large for a number; send it as text")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_float)

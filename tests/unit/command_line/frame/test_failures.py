@@ -47,6 +47,8 @@ ATTEMPT = ConnectionAttempt("shop:1", None, Stage.DNS, "name not known", "is it 
         (SeveralErrors("1 failed", {"a": LOST}, {}), 3, "1 failed; a: connection lost"),
         (FileNotFoundError(2, "No such file or directory", "x.toml"), 1,
          "x.toml: No such file or directory"),
+        (FileNotFoundError(2, "No such file or directory", ""), 1,
+         "'': No such file or directory"),
     ],
 )  # fmt: skip
 def test_an_error_is_one_line_and_an_exit_code(error: Exception, code: int, message: str) -> None:

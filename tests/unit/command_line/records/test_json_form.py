@@ -60,6 +60,10 @@ def test_headers_may_be_an_object() -> None:
     [
         (b"{", "it is not JSON: "),
         (b"\xff", "it is not JSON: "),
+        (b'{"value": NaN}', "it is not JSON: NaN"),
+        (b'{"value": -Infinity}', "it is not JSON: -Infinity"),
+        (b'{"value": 1e999}', "1e999 is too large for a number; send it as text"),
+        (b'{"value": ' + b"1" * 5000 + b"}", "it has a number of too many digits; send it as text"),
         (b"[]", "a record must be a JSON object"),
         (b'{"vlue": 1}', "'vlue' is unknown; a record has key, value, headers, partition"),
         (b'{"value": {"base64": "?"}}', "'?' is not base64"),
