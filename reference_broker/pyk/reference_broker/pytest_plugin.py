@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_OF_A_NAME = 200
 VIRTUAL_TIME = "virtual_time"
+TOPIC_ARGUMENTS = ("partitions", "replication_factor", "configs")
+WORLD_ARGUMENTS = ("seed", "latency", "observe")
 _CLUSTER: pytest.StashKey[Cluster] = pytest.StashKey()
 _BEGAN_MS: pytest.StashKey[int] = pytest.StashKey()
 _numbers = itertools.count()
@@ -84,9 +86,19 @@ def kafka(kafka_options: dict[str, Any], pytestconfig: pytest.Config) -> Iterato
 def pytest_runtest_setup(item: pytest.Item) -> None:
     cluster = item.config.stash.get(_CLUSTER, None)
     if cluster is not None:
-        cluster.heal()
+        _heal(cluster)
         cluster.faults.pretend(settings.release(item.config))
         item.stash[_BEGAN_MS] = cluster.clock.time_ms()
+
+
+def _heal(cluster: Cluster) -> None:
+    try:
+        cluster.heal()
+    except RuntimeError as error:
+        raise pytest.UsageError(
+            "a test before this one closed the cluster of the session: end a node with stop() or "
+            f"kill(), or use a Cluster of the test's own ({error})"
+        ) from error
 
 
 @pytest.fixture
@@ -112,7 +124,10 @@ def kafka_topic(kafka_topic_factory: Callable[..., str], request: pytest.Fixture
     ``@pytest.mark.kafka_topic(partitions=3, configs={"cleanup.policy": "compact"})``
     """
     mark = request.node.get_closest_marker("kafka_topic")
-    return kafka_topic_factory(*mark.args, **mark.kwargs) if mark else kafka_topic_factory()
+    if mark is None:
+        return kafka_topic_factory()
+    with settings.usage_errors("@pytest.mark.kafka_topic", mark.kwargs, TOPIC_ARGUMENTS):
+        return kafka_topic_factory(*mark.args, **mark.kwargs)
 
 
 @pytest.fixture
@@ -145,11 +160,9 @@ def kafka_world(request: pytest.FixtureRequest) -> World:
     mark = request.node.get_closest_marker(VIRTUAL_TIME)
     if mark is None:
         raise pytest.UsageError("kafka_world is for async tests marked @pytest.mark.virtual_time")
-    try:
-        seed = {} if mark.args else {"seed": settings.seed(request.config)}
+    seed = {} if mark.args else {"seed": settings.seed(request.config)}
+    with settings.usage_errors("@pytest.mark.virtual_time", mark.kwargs, WORLD_ARGUMENTS):
         return World(*mark.args, **{**seed, **mark.kwargs})
-    except TypeError as error:
-        raise pytest.UsageError(f"@pytest.mark.virtual_time: {error}") from error
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)

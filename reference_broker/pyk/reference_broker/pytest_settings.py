@@ -10,7 +10,7 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,23 @@ def seed(config: pytest.Config) -> int:
 
 
 @contextmanager
+def usage_errors(where: str, given: Iterable[str], known: tuple[str, ...]) -> Iterator[None]:
+    """Raise ``UsageError`` for unknown names of arguments, and for values that are refused."""
+    from .errors import ApiError
+    from .fault_names import nearest
+
+    for name in given:
+        if name not in known:
+            raise pytest.UsageError(
+                f"{where} has no argument {name!r}{nearest(name, known)}, only {', '.join(known)}"
+            )
+    try:
+        yield
+    except (TypeError, ValueError, ApiError) as error:
+        raise pytest.UsageError(f"{where}: {error}") from error
+
+
+@contextmanager
 def data_folder(config: pytest.Config) -> Iterator[str | None]:
     """Make a folder for a cluster's data, which stays if a test fails; None for no folder."""
     parent = _value(config, "kafka_data_dir")
@@ -104,8 +121,14 @@ def data_folder(config: pytest.Config) -> Iterator[str | None]:
     import shutil
     import tempfile
 
-    os.makedirs(parent, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="kafka-", dir=parent)
+    try:
+        os.makedirs(parent, exist_ok=True)
+        folder = tempfile.mkdtemp(prefix="kafka-", dir=parent)
+    except OSError as error:
+        reason = error.strerror
+        raise pytest.UsageError(
+            f"kafka_data_dir: cannot make the folder {parent!r}: {reason}"
+        ) from error
     failed = _Failures()
     config.pluginmanager.register(failed)
     try:

@@ -166,6 +166,16 @@ def test_a_wrong_setting_ends_the_session_before_its_tests(
     assert words in output
 
 
+@pytest.mark.parametrize("where", ["app.py", "app.py/sub"])
+def test_a_folder_for_data_that_cannot_be_made_is_named(tmp_path: Path, where: str) -> None:
+    (tmp_path / "app.py").write_text("")
+
+    status, output = run(tmp_path, f"--kafka-data-dir={tmp_path / where}", test_shop=RECORDS)
+
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert f"kafka_data_dir: cannot make the folder '{tmp_path / where}': " in output
+
+
 def test_a_topic_is_as_its_mark_says_and_a_factory_makes_several(tmp_path: Path) -> None:
     checks = """
 import pytest
@@ -296,7 +306,35 @@ class TestHours:
         ),
         (
             "@pytest.mark.virtual_time(sead=1)\nasync def test_it(): pass",
-            "@pytest.mark.virtual_time: ",
+            "@pytest.mark.virtual_time has no argument 'sead' (did you mean 'seed'?)",
+        ),
+        (
+            "@pytest.mark.virtual_time('7')\nasync def test_it(): pass",
+            "@pytest.mark.virtual_time: seed must be an int, not '7'",
+        ),
+        (
+            "@pytest.mark.virtual_time(1, 2)\nasync def test_it(): pass",
+            "@pytest.mark.virtual_time: World.__init__() takes from 1 to 2 positional arguments",
+        ),
+        (
+            "@pytest.mark.kafka_topic(partition=3)\ndef test_it(kafka_topic): pass",
+            "@pytest.mark.kafka_topic has no argument 'partition' (did you mean 'partitions'?), ",
+        ),
+        (
+            "@pytest.mark.kafka_topic(name='orders')\ndef test_it(kafka_topic): pass",
+            "@pytest.mark.kafka_topic has no argument 'name', only partitions, replication_factor",
+        ),
+        (
+            "@pytest.mark.kafka_topic('orders')\ndef test_it(kafka_topic): pass",
+            "@pytest.mark.kafka_topic: partitions must be an int, not 'orders'",
+        ),
+        (
+            "@pytest.mark.kafka_topic(configs={'retention': 1})\ndef test_it(kafka_topic): pass",
+            "@pytest.mark.kafka_topic: INVALID_CONFIG: unknown topic configuration 'retention'",
+        ),
+        (
+            "def test_it(kafka): kafka.close()\ndef test_next(kafka): pass",
+            "a test before this one closed the cluster of the session: end a node with stop()",
         ),
     ],
 )
