@@ -48,6 +48,8 @@ def set_faults(rules: FaultRules, document: Any) -> None:
     if not isinstance(document, Mapping):
         raise FaultDocumentError("the file must have names, such as 'fault'")
     _check_names(document, ("fault", "pretend"), None)
+    if not document:
+        raise FaultDocumentError("the file is empty: it needs [[fault]] tables, or 'pretend'")
     faults = document.get("fault", [])
     if not isinstance(faults, list):
         raise FaultDocumentError(

@@ -72,6 +72,7 @@ def test_a_document_sets_rules_and_the_release() -> None:
         ({"fault": [{"api": "Fetch", "node": "0", "delay": 1}]}, "node must be a number, not '0'"),
         ({"fault": [{"api": "Fetch", "topic": 1, "delay": 1}]}, "topic must be a text, not 1"),
         ({"pretend": "1.0"}, "pretend: no release '1.0'"),
+        ({}, "the file is empty: it needs [[fault]] tables"),
     ],
 )
 def test_what_a_document_gets_wrong_is_told_and_nothing_is_set(document: Any, message: str) -> None:
