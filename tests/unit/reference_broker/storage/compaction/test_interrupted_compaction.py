@@ -7,8 +7,11 @@ from random import Random
 
 import pytest
 
+from pyk.protocol.records import set_base_offset_and_epoch
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import StorageError
+from pyk.reference_broker.storage.compaction.swap import finish_interrupted
+from pyk.runtime.filesystem import read_if_exists, write_atomically
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.compaction import CompactedLog, keyed_batch
@@ -264,3 +267,40 @@ def test_segment_that_lacks_its_end_is_not_compacted(caplog):
 
     assert "Could not compact" in caplog.text
     assert log.log.compacted_to == 0
+
+
+def batches(*extents: tuple[int, int]) -> bytes:
+    """Return batches of records from a first to a last offset."""
+    found = b""
+    for first, last in extents:
+        batch = bytearray(keyed_batch(*[(b"a", b"1")] * (last - first + 1)))
+        set_base_offset_and_epoch(batch, first, 0)
+        found += batch
+    return found
+
+
+@pytest.mark.parametrize(
+    ("base_offset", "swapped", "old", "left"),
+    [
+        (0, batches((0, 2), (3, 5)), [0, 3, 5, 6], [0, 6]),
+        (3, batches((3, 5)), [0, 3, 4, 6], [0, 3, 6]),
+        (0, b"", [0, 1], [0, 1]),
+        (7, b"", [6, 7, 8], [6, 7, 8]),
+    ],
+)
+def test_swap_that_a_start_finishes_replaces_all_segments_of_its_range(
+    base_offset: int, swapped: bytes, old: list[int], left: list[int]
+) -> None:
+    filesystem = MemoryFileSystem()
+    filesystem.make_directory("/log")
+    for offset in old:
+        for suffix in (".log", ".txnindex"):
+            write_atomically(filesystem, f"/log/{offset:020d}{suffix}", b"old")
+    write_atomically(filesystem, f"/log/{base_offset:020d}.log.swap", swapped)
+
+    finish_interrupted(filesystem, "/log")
+
+    names = filesystem.list_directory("/log")
+    assert sorted(int(name[:20]) for name in names if name.endswith(".log")) == left
+    assert read_if_exists(filesystem, f"/log/{base_offset:020d}.log") == swapped
+    assert f"{base_offset:020d}.txnindex" not in names
