@@ -9,6 +9,13 @@ from typing import Any
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.runtime import slotted
 
+PLAIN_WORDS = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+}
+"""What click calls numbers after the types of programs."""
+
 
 @slotted.frozen
 class Failure:
@@ -57,6 +64,8 @@ def one_line(text: str) -> str:
 
 def _of_click(error: Any, command: str) -> Failure:
     message = one_line(error.format_message())
+    for words, plain in PLAIN_WORDS.items():
+        message = message.replace(words, plain)
     if error.exit_code == ExitCode.USAGE:
         message = f"{message.rstrip('.')} (see {command} --help)"
     return Failure(error.exit_code, message)
