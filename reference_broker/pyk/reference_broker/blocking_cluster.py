@@ -103,6 +103,7 @@ class Cluster:
     @property
     def faults(self) -> FaultRules:
         """Rules that make requests go wrong."""
+        self._check_process()
         return self._cluster.faults
 
     def log_dirs(self, node: int = 0) -> tuple[str, ...]:
@@ -131,6 +132,9 @@ class Cluster:
                 "a Cluster runs in real time, on a thread of its own: in a simulated world use "
                 "AsyncCluster"
             )
+        self._check_process()
+        if self._loop is not None:
+            raise RuntimeError("the cluster is open already: close it first")
         self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
@@ -175,11 +179,13 @@ class Cluster:
 
     def skew_clock(self, seconds: float) -> None:
         """Set the wall clock of the node forward, or backward, until :meth:`heal`."""
+        self._check_process()
         self._cluster.skew_clock(seconds)
 
     @property
     def disk(self) -> FaultyFileSystem:
         """The disk of a cluster in memory, which fails on demand: ``disk.full()``."""
+        self._check_process()
         return self._cluster.disk
 
     def create_topic(
@@ -231,6 +237,7 @@ class Cluster:
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
     ) -> list[ReceivedRequest]:
         """Return the latest requests that match all given arguments, oldest first."""
+        self._check_process()
         return self._cluster.requests(api, client_id=client_id, node=node)
 
     def client_metrics(self) -> list[ClientMetrics]:
@@ -238,17 +245,25 @@ class Cluster:
 
         They push what a resource of type ``CLIENT_METRICS`` asks for in its configuration.
         """
+        self._check_process()
         return self._cluster.client_metrics()
 
     def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        if self._loop is None or self._is_forked:
+        try:
+            self._check_process()
+            if self._loop is None:
+                raise RuntimeError(f"the cluster is not open: {OPEN_IT}")
+        except RuntimeError:
             coroutine.close()
-            raise RuntimeError(
-                f"the cluster is not open: {OPEN_IT}"
-                if self._loop is None
-                else f"the cluster runs in process {self._process}, not in this forked child"
-            )
+            raise
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _check_process(self) -> None:
+        """Raise in a forked child of the process that has the cluster open."""
+        if self._loop is not None and self._is_forked:
+            raise RuntimeError(
+                f"the cluster runs in process {self._process}, not in this forked child"
+            )
 
     @property
     def _is_forked(self) -> bool:

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,44 @@ async def test_an_async_cluster_that_is_not_open_says_how_to_enter_it() -> None:
         print(AsyncCluster().bootstrap)
     with pytest.raises(RuntimeError, match=r"enter it with `async with`, or await open\(\)"):
         await AsyncCluster().seed({"orders": [b"one"]})
+
+
+def test_a_cluster_that_is_opened_twice_goes_on_and_can_be_closed() -> None:
+    threads = threading.active_count()
+
+    with Cluster() as cluster:
+        with pytest.raises(RuntimeError, match="the cluster is open already: close it first"):
+            cluster.open()
+
+        cluster.seed({"orders": ["one"]})
+
+    assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda cluster: cluster.open(),
+        lambda cluster: cluster.requests(),
+        lambda cluster: cluster.client_metrics(),
+        lambda cluster: cluster.skew_clock(1),
+        lambda cluster: cluster.disk,
+        lambda cluster: cluster.faults,
+    ],
+)
+def test_nothing_of_a_cluster_works_silently_in_a_forked_child(
+    use: Callable[[Cluster], object],
+) -> None:
+    with Cluster() as cluster:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                use(cluster)
+            except RuntimeError as error:
+                status = 0 if "not in this forked child" in str(error) else 2
+            finally:
+                os._exit(status)
+        _, ended = os.waitpid(child, 0)
+
+        assert os.waitstatus_to_exitcode(ended) == 0
