@@ -90,6 +90,7 @@ class LogCompactor:
         self._waiting: list[_Pass] = []
         self._not_before: dict[Log, float] = {}
         self._io_allowed_at = clock.now()
+        self._found_nothing_at = -inf
         self._is_closed = False
 
     def run(self, config: BrokerConfig) -> None:
@@ -103,8 +104,10 @@ class LogCompactor:
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             self._run_slice(each, config)
-        while len(self._passes) < config.log_cleaner_threads and self._begin_next(config):
-            pass
+        while self._may_begin(now, config):
+            if not self._begin_next(config):
+                self._found_nothing_at = now
+                break
         waits_for_io = bool(self._waiting)
         self.arm(
             self._io_allowed_at if waits_for_io else now + config.log_cleaner_backoff_ms / 1000
@@ -117,6 +120,13 @@ class LogCompactor:
             self._end(waiting)
 
     # Choosing
+
+    def _may_begin(self, now: float, config: BrokerConfig) -> bool:
+        """Whether to look for one more log: not with each slice of a pass that goes on alone."""
+        if len(self._passes) >= config.log_cleaner_threads:
+            return False
+        backoff = config.log_cleaner_backoff_ms / 1000
+        return not self._passes or now >= self._found_nothing_at + backoff
 
     def _begin_next(self, config: BrokerConfig) -> bool:
         """Begin a pass over the dirtiest log; return whether one is worth it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 
 import pytest
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import Log, Task
+from pyk.reference_broker.storage.compaction.compactor import LogCompactor
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import VirtualClock
 from support.compaction import COMPACTED, CompactedLog, keyed_batch
@@ -147,7 +149,7 @@ def test_no_pass_begins_while_the_bytes_of_another_are_waited_for():
     assert limited.run() == 0
     assert limited.planned[-1] == allowed_at
 
-    limited.clock.advance(allowed_at / 2)
+    limited.clock.advance(limited.manager.config.log_cleaner_backoff_ms / 1000)
     assert limited.run() == 2
 
 
@@ -433,3 +435,37 @@ def test_segment_that_is_larger_than_the_buffer_is_written_whole():
     log.compact()
 
     assert [value[:1] for value in log.values()] == [b"4", b"5", b"6", b"7"]
+
+
+class CountedLogs(list[Log]):
+    """Logs that count how often somebody looks through them."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Log]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def test_slices_of_a_pass_do_not_look_for_other_logs_more_often_than_the_backoff_says():
+    log = CompactedLog(broker={"log_cleaner_threads": "2", "log_cleaner_backoff_ms": "1000"})
+    for number in range(60):
+        log.append((b"%d" % number, b"x" * 300))
+    log.roll()
+    log.log.flusher.flush_now()
+    logs, disk = CountedLogs([log.log]), HeldDisk()
+    compactor = LogCompactor(logs, lambda _: True, log.clock, disk, lambda _: None)
+
+    slices = 0
+    while not log.log.compacted_to:
+        compactor.run(log.manager.config)
+        slices += len(disk)
+        disk.do_all()
+
+    assert slices > 10
+    assert logs.looks <= 3
+    log.append((b"0", b"again"))
+    log.roll()
+    log.log.flusher.flush_now()
+    compactor.run(log.manager.config)
+    assert len(disk) == 1
