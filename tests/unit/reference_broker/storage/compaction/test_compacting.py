@@ -335,6 +335,22 @@ def test_marker_stays_as_long_as_the_header_of_a_batch_of_its_aborted_transactio
     assert reopened.log.last_stable_offset == reopened.log.log_end_offset
 
 
+def test_aborted_transaction_is_noted_in_the_index_of_its_own_segment_alone():
+    log = CompactedLog()
+    log.append(
+        (b"a", b"1"), producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    end_transaction(log.log, commit=False)
+    for key in (b"b", b"c", b"d"):
+        log.append((key, b"x" * 200))
+        log.roll()
+
+    log.compact()
+
+    indexes = [segment.indexes.transactions for segment in log.log.segments]
+    assert [len(index.overlapping(0, 100)[0]) for index in indexes] == [1, 0, 0, 0, 0]
+
+
 def test_log_is_opened_by_its_records_although_a_marker_was_emptied():
     log = CompactedLog(delete_retention_ms="0")
     end_transaction(log.log, commit=True)
