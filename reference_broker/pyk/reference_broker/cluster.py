@@ -134,6 +134,7 @@ class AsyncCluster:
         self._injectors: dict[int, FaultInjector] = {}
         self._request_log = RequestLog()
         self._how_to_open = ENTER_IT
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.faults = FaultRules(environment.random.random, self._metadata)
         """Rules that make requests go wrong."""
 
@@ -243,6 +244,14 @@ class AsyncCluster:
         for node in range(len(self._listeners)):
             await self.start(node)
 
+    def _check_loop(self) -> None:
+        """Raise if another event loop runs the nodes: nothing of them would go on in this one."""
+        if self._brokers and self._loop is not asyncio.get_running_loop():
+            raise RuntimeError(
+                "another event loop opened this cluster: enter it in the loop that uses it, such "
+                "as with a fixture of the same loop_scope as its tests"
+            )
+
     def _check_clock(self) -> None:
         """Raise unless a clock that was passed in is that of the event loop, which has all timers.
 
@@ -280,7 +289,9 @@ class AsyncCluster:
             self._environment,
             partial(self._with_faults, node),
         )
+        self._check_loop()
         await broker.start(self._listeners[node], self._users)
+        self._loop = asyncio.get_running_loop()
         assert broker.listeners is not None
         self._listeners[node] = broker.listeners
         self._brokers[node] = broker
@@ -312,6 +323,7 @@ class AsyncCluster:
         """End all faults, of requests and of the disk, set the clock right, start what is down."""
         from pyk.runtime.filesystem.faulty import FaultyFileSystem
 
+        self._check_loop()
         self.faults.clear()
         if isinstance(self._environment.filesystem, FaultyFileSystem):
             self._environment.filesystem.heal()
@@ -352,6 +364,7 @@ class AsyncCluster:
         """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
         from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
+        self._check_loop()
         check_criteria({"the name of a topic": name}, {})
         checked_count(partitions, "partitions", lowest=-1)  # -1: as many as num.partitions says
         replicas = -1 if replication_factor is None else replication_factor
@@ -379,6 +392,7 @@ class AsyncCluster:
         from .record_waits import until_safe
         from .seeding import batches_of
 
+        self._check_loop()
         if not isinstance(records, Mapping):
             raise TypeError(f"seed() takes {{topic: records}}, not {type(records).__name__}")
         for topic, written in records.items():
@@ -403,6 +417,7 @@ class AsyncCluster:
         """
         from .topic_contents import existing_partitions_of, read_records
 
+        self._check_loop()
         checked_flag(committed, "committed")
         return [
             record
@@ -426,6 +441,7 @@ class AsyncCluster:
         from .expectations import Expectation
         from .record_waits import until_met
 
+        self._check_loop()
         checked_flag(exactly, "exactly")
         return await until_met(
             Expectation(checked_text(topic, "topic"), expected),
