@@ -114,9 +114,10 @@ def test_published_image_follows_the_controller_when_the_disk_is_well_again(chan
 
 @settings(max_examples=80)
 @given(
-    changes=CHANGES, failing=st.integers(0, 150), times=st.integers(0, 2), seed=st.integers(0, 999)
+    changes=CHANGES, failing=st.integers(0, 150), times=st.integers(1, 2), seed=st.integers(0, 999)
 )
 @example(changes=[("create", "one"), ("delete", "one")], failing=15, times=1, seed=0)
+@example(changes=[("create", "one"), ("delete", "one")], failing=10_000, times=1, seed=0)
 def test_power_cut_loses_nothing_acknowledged_whatever_failed_before(changes, failing, times, seed):
     async def scenario() -> None:
         memory = MemoryFileSystem()
