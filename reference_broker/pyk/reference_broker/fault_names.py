@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
+_CODES = range(-(1 << 15), 1 << 15)
 _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 
@@ -30,6 +31,8 @@ def error_code_of(code: object) -> ErrorCode:
         raise ValueError(
             f"no error {code!r}{advice}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'"
         )
+    if isinstance(code, int) and code not in _CODES:
+        raise ValueError(f"error must be a number of 16 bits, not {code}")
     found = ErrorCode[code] if isinstance(code, str) else ErrorCode(code)
     if found is ErrorCode.NONE:
         raise ValueError("NONE is not an error: leave out error()")

@@ -43,6 +43,9 @@ log = logging.getLogger(__name__)
 Partitions = frozenset[tuple[str, int | None]]
 """Topics and partitions; no number where a topic as a whole is meant."""
 
+MOST_THROTTLE_MS = 2**31 - 1
+"""What the field of a response holds."""
+
 _TELL_METADATA = (ApiKey.METADATA, ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_CLUSTER)
 
 
@@ -255,7 +258,9 @@ class FaultRule:
 
     def throttle(self, milliseconds: int) -> Self:
         """Tell the client that it was throttled for this long."""
-        self.effect.throttle_ms = checked_count(milliseconds, "throttle")
+        if checked_count(milliseconds, "throttle") > MOST_THROTTLE_MS:
+            raise ValueError(f"throttle must be at most {MOST_THROTTLE_MS} ms, not {milliseconds}")
+        self.effect.throttle_ms = milliseconds
         return self
 
     def drop_before_apply(self) -> Self:

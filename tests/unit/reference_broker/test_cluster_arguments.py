@@ -35,6 +35,12 @@ from pyk.reference_broker.faults import FaultRule, FaultRules
         (lambda rule: rule.delay(float("nan")), ValueError, "delay must be a finite number"),
         (lambda rule: rule.throttle(0.5), TypeError, "throttle must be an int, not 0.5"),
         (lambda rule: rule.truncate(-1), ValueError, "truncate must be 0 or more, not -1"),
+        (lambda rule: rule.throttle(2**31), ValueError, "throttle must be at most 2147483647 ms"),
+        (
+            lambda rule: rule.error(40_000),
+            ValueError,
+            "error must be a number of 16 bits, not 4000",
+        ),
     ],
 )
 def test_what_a_rule_cannot_do_is_refused(
