@@ -108,7 +108,7 @@ class OffsetCheckpoint:
         for line in read_lines(self._filesystem, self._path):
             try:
                 topic, partition, offset = line.split(" ")
-                offsets[TopicPartition(topic, int(partition))] = int(offset)
+                offsets[TopicPartition(topic, parse_number(partition))] = parse_number(offset)
             except ValueError:
                 raise malformed(self._path, line) from None
         return offsets
@@ -125,6 +125,17 @@ def read_lines(filesystem: FileSystem, path: str) -> list[str]:
     if not rest or rest[0] != str(len(rest) - 1):
         raise malformed(path, rest[0] if rest else "")
     return rest[1:]
+
+
+def parse_number(text: str) -> int:
+    """Return the number in a line; raise ``ValueError`` if it is none, or negative.
+
+    A log that is flushed up to a negative offset would hide its records from readers.
+    """
+    number = int(text)
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    return number
 
 
 def begin_write_lines(

@@ -10,7 +10,12 @@ from bisect import bisect_right
 from itertools import count
 from typing import NamedTuple
 
-from pyk.reference_broker.storage.checkpoint import begin_write_lines, malformed, read_lines
+from pyk.reference_broker.storage.checkpoint import (
+    begin_write_lines,
+    malformed,
+    parse_number,
+    read_lines,
+)
 from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX, PendingWrite
 from pyk.runtime.filesystem.interface import FileSystem
 
@@ -109,7 +114,7 @@ class LeaderEpochs:
         for line in read_lines(self._filesystem, self._path):
             try:
                 epoch, start_offset = line.split(" ")
-                entries.append(EpochEntry(int(epoch), int(start_offset)))
+                entries.append(EpochEntry(parse_number(epoch), parse_number(start_offset)))
             except ValueError:
                 raise malformed(self._path, line) from None
         return entries

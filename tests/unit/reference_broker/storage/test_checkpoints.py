@@ -141,6 +141,22 @@ def test_the_error_for_a_damaged_checkpoint_says_what_to_do(filesystem, content)
         LeaderEpochs(filesystem, PATH)
 
 
+@pytest.mark.parametrize("line", [b"a 0 -6", b"a -1 6"])
+def test_a_checkpoint_with_a_negative_number_is_damaged(filesystem, line):
+    write_atomically(filesystem, PATH, b"0\n1\n%s\n" % line)
+
+    with pytest.raises(StorageError, match=f"is damaged at '{line.decode()}'"):
+        OffsetCheckpoint(filesystem, PATH)
+
+
+@pytest.mark.parametrize("line", [b"-1 6", b"1 -6"])
+def test_leader_epochs_with_a_negative_number_are_damaged(filesystem, line):
+    write_atomically(filesystem, PATH, b"0\n1\n%s\n" % line)
+
+    with pytest.raises(StorageError, match=f"is damaged at '{line.decode()}'"):
+        LeaderEpochs(filesystem, PATH)
+
+
 def test_empty_checkpoint_says_nothing(filesystem):
     write_atomically(filesystem, PATH, b"")
 
