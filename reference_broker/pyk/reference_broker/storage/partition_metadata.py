@@ -35,7 +35,10 @@ def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
     )
     if is_cut_off or "\0" in text:
         return None
-    raise StorageError(f"{path} is damaged: it has no version 0 and topic id")
+    raise StorageError(
+        f"{path} is damaged: restore it, as a line 'version: 0' and a line 'topic_id: ' with the "
+        "id of the topic; without the file, a start after a crash sets the log aside"
+    )
 
 
 def write_topic_id(filesystem: FileSystem, directory: str, topic_id: UUID) -> None:

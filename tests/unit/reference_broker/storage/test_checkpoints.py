@@ -258,7 +258,7 @@ def test_topic_id_is_known_although_a_power_failure_added_zeros(filesystem):
 def test_damaged_topic_id_is_refused(filesystem, content):
     write_atomically(filesystem, "/data/partition.metadata", content)
 
-    with pytest.raises(StorageError, match="is damaged"):
+    with pytest.raises(StorageError, match="is damaged: restore it, as a line"):
         read_topic_id(filesystem, "/data")
 
 
