@@ -66,6 +66,31 @@ def test_the_time_that_a_connection_takes_is_told_in_milliseconds() -> None:
     assert finding.seen == "it is a Kafka broker (4000 ms)"
 
 
+def test_a_second_server_that_does_not_say_who_it_is_ends_nothing() -> None:
+    async def main() -> tuple[ExitCode, list[Finding]]:
+        async with orders() as cluster, AsyncCluster(host="other") as other:
+            other.faults.on("Metadata").delay(60_000)
+            found = await doctor(f"{cluster.bootstrap},{other.bootstrap}")
+            other.faults.clear()
+            return found
+
+    assert World().run(main()) == (ExitCode.DONE, [])
+
+
+def test_a_request_that_fails_after_the_client_has_connected_is_told() -> None:
+    async def main() -> tuple[ExitCode, list[Finding]]:
+        async with orders() as cluster:
+            cluster.faults.on("Metadata").after(1).error("CLUSTER_AUTHORIZATION_FAILED")
+            found = await doctor(cluster.bootstrap)
+            cluster.faults.clear()
+            return found
+
+    code, (finding,) = World().run(main())
+
+    assert (code, finding.check, finding.subject) == (ExitCode.FAILED, "requests", "cluster")
+    assert finding.advice
+
+
 def test_packets_that_are_dropped_are_told() -> None:
     world = World()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -206,3 +207,24 @@ def test_a_record_from_the_future_is_told(cluster: Cluster) -> None:
     assert (found.ran.code, found.ok) == (0, WORKS)
     assert (found.only["check"], found.only["subject"]) == ("clock", "orders")
     assert "in the future" in found.only["seen"]
+
+
+def test_one_partition_with_a_record_from_the_future_is_enough(cluster: Cluster) -> None:
+    cluster.create_topic("bills", partitions=2)
+    with Producer[bytes, bytes](cluster.bootstrap) as producer:
+        for partition, ahead_ms in ((0, 0), (1, 1_800_000)):
+            stamped = int(time.time() * 1000) + ahead_ms
+            producer.send("bills", b"x", partition=partition, timestamp_ms=stamped)
+
+    found = doctor(cluster.bootstrap, "-t", "bills")
+
+    assert (found.only["check"], found.only["subject"]) == ("clock", "bills")
+
+
+def test_the_name_of_an_internal_topic_is_suggested(cluster: Cluster) -> None:
+    with Admin(cluster.bootstrap) as admin:
+        admin.reset_offsets("billing", to="earliest", partitions=[TopicPartition("orders", 0)])
+
+    found = doctor(cluster.bootstrap, "-t", "__consumer_ofsets")
+
+    assert "__consumer_offsets" in found.only["advice"]
