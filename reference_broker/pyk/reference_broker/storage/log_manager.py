@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -102,7 +103,8 @@ class LogManager:
                 raise failure
             found.opened.remove(each)
             self.failures[each.path] = failure
-            each.close(epoch)
+            with suppress(OSError):  # it is not clean then
+                each.close(epoch)
 
     @classmethod
     def open(

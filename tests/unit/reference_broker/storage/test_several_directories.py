@@ -253,6 +253,22 @@ def test_a_directory_with_a_damaged_checkpoint_is_offline(filesystem, caplog, na
     assert values(logs.get(TopicPartition("orders", 1))) == [b"0"]
 
 
+def test_a_full_disk_does_not_refuse_a_start_without_a_directory_of_a_damaged_checkpoint(
+    filesystem,
+):
+    open_logs(filesystem, A, B).close()
+    filesystem.open(f"{B}/cleaner-offset-checkpoint", create=True).write_at(0, [b"damaged"])
+    faulty = FaultyFileSystem(filesystem)
+    faulty.on("any", f"{B}/.kafka_cleanshutdown.tmp").fail(errno.ENOSPC)
+
+    logs = open_logs(faulty, A, B)
+
+    assert list(logs.failures) == [B]
+    logs.close()
+    filesystem.remove(f"{B}/cleaner-offset-checkpoint")
+    assert not open_logs(filesystem, A, B).was_shut_down_cleanly
+
+
 def test_a_start_is_refused_where_a_checkpoint_beside_the_metadata_log_is_damaged(filesystem):
     open_logs(filesystem, A, B).close()
     filesystem.open(f"{A}/cleaner-offset-checkpoint", create=True).write_at(0, [b"damaged"])
