@@ -1,7 +1,6 @@
-"""Validate numbers and names that a test sets the environment with. Pure.
+"""Validate numbers, names and flags. Pure.
 
-A fault that never happens would test nothing, and what a program stumbles over later is hard to
-find.
+What a program stumbles over later is hard to find, and a fault that never happens tests nothing.
 """
 
 from __future__ import annotations

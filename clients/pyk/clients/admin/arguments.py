@@ -28,13 +28,6 @@ T = TypeVar("T")
 E = TypeVar("E", bound=enum.Enum)
 
 
-def checked_flag(given: Any, what: str) -> bool:
-    """Return True or False; a word such as "no" would count as True."""
-    if isinstance(given, bool):
-        return given
-    raise TypeError(f"{what} must be a bool, not {given!r}")
-
-
 def checked_name(given: Any, what: str) -> str:
     """Return one name: of a topic, a group."""
     if isinstance(given, str):

@@ -10,7 +10,6 @@ from pyk.clients.admin import cluster, features, quorums, raft_voters
 from pyk.clients.admin.arguments import (
     checked_broker_id,
     checked_enum,
-    checked_flag,
     checked_name,
     checked_node_id,
 )
@@ -30,6 +29,7 @@ from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from pyk.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from pyk.protocol.version import __version__
+from pyk.runtime.checked_arguments import checked_flag
 
 WHOLE = "the cluster"
 

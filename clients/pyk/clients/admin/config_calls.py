@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyk.clients.admin import configs
-from pyk.clients.admin.arguments import checked_changes, checked_flag, checked_resources
+from pyk.clients.admin.arguments import checked_changes, checked_resources
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.routes import ToNodes
 from pyk.clients.engine.client import Client
+from pyk.runtime.checked_arguments import checked_flag
 
 
 class ConfigCalls:

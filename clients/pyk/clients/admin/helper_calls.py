@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyk.clients.admin.arguments import checked_flag, checked_name, checked_partitions
+from pyk.clients.admin.arguments import checked_name, checked_partitions
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.configs import AlterConfig, ConfigResource, ConfigSource
@@ -20,6 +20,7 @@ from pyk.clients.admin.offset_resets import (
 )
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime.checked_arguments import checked_flag
 
 
 class HelperCalls:

@@ -7,10 +7,10 @@ from typing import Any
 
 from pyk.clients.admin import quotas
 from pyk.clients.admin.access_arguments import checked_quota_alterations, checked_quota_filter
-from pyk.clients.admin.arguments import checked_flag
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.quotas import ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaFilter
 from pyk.clients.admin.routes import ToAnyNode, ToController
+from pyk.runtime.checked_arguments import checked_flag
 
 
 class QuotaCalls:

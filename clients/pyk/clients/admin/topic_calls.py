@@ -9,7 +9,6 @@ from uuid import UUID
 from pyk.clients.admin import topic_descriptions, topics
 from pyk.clients.admin.arguments import (
     checked_counts,
-    checked_flag,
     checked_positive,
     checked_topics,
 )
@@ -25,6 +24,7 @@ from pyk.clients.errors import (
     UnsupportedVersionError,
 )
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
+from pyk.runtime.checked_arguments import checked_flag
 
 TopicKey = TypeVar("TopicKey", str, UUID)
 

@@ -117,7 +117,7 @@ MISTAKES: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
         "a run",
         lambda a: a.reset_offsets("g", to="earliest", dry_run="no"),
         TypeError,
-        "dry_run must be a bool, not 'no'",
+        "dry_run must be True or False, not 'no'",
     ),
     ("a tuple", lambda a: a.describe_configs([("topic", "o")]), TypeError, "ConfigResource.topic"),
     (
@@ -259,7 +259,7 @@ def test_a_mistake_is_named_before_anything_is_connected(
 def test_a_word_is_not_taken_for_a_wish_to_validate_only(
     admin: Admin, call: Callable[[Any], object]
 ) -> None:
-    with pytest.raises(TypeError, match="validate_only must be a bool, not 'no'"):
+    with pytest.raises(TypeError, match="validate_only must be True or False, not 'no'"):
         call(admin)
 
 
