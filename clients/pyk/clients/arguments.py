@@ -39,15 +39,6 @@ def checked_seconds(seconds: Any, what: str, *, above_zero: bool = False) -> flo
     return seconds
 
 
-def checked_count(count: Any, what: str) -> int:
-    """Return an int of 1 or more; raise ``TypeError`` or ``ValueError`` for anything else."""
-    if isinstance(count, bool) or not isinstance(count, int):
-        raise TypeError(f"{what} must be an int, not {count!r}")
-    if count < 1:
-        raise ValueError(f"{what} must be 1 or more, not {count}")
-    return count
-
-
 def checked_choice(choice: Any, name: str) -> bool | None:
     """Return True, False or None; raise ``TypeError`` for anything else."""
     if choice is not None and not isinstance(choice, bool):

@@ -482,7 +482,7 @@ class AsyncCluster:
         return broker in self._brokers.values()
 
     def _take(self, node: int) -> Broker:
-        if node not in tuple(self._brokers):
+        if node not in list(self._brokers):  # a dict would not take a node that is no number
             running = ", ".join(map(str, self._brokers)) or "none"
             raise RuntimeError(f"node {node!r} is not running; running nodes: {running}")
         self._injectors.pop(node).end()

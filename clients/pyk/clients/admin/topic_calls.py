@@ -7,11 +7,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from pyk.clients.admin import topic_descriptions, topics
-from pyk.clients.admin.arguments import (
-    checked_counts,
-    checked_positive,
-    checked_topics,
-)
+from pyk.clients.admin.arguments import checked_counts, checked_positive, checked_topics
 from pyk.clients.admin.calls import Calls
 from pyk.clients.admin.routes import ToAnyNode, ToController
 from pyk.clients.admin.topic_descriptions import TopicDescription

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyk.clients.arguments import checked_count
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.processing.handler_checks import check_dead_letter, check_handler, check_seconds
@@ -13,6 +12,7 @@ from pyk.clients.processing.jobs import Ordering
 from pyk.clients.processing.result_producer import ProducerKind, ResultProducer, result_producer
 from pyk.clients.processing.retries import NO_RETRIES, RetryPolicy
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_count
 
 DeadLetter = str | Callable[[Any, Exception], object]
 """A topic, or what is called with a record and the error of its handler."""
@@ -77,11 +77,13 @@ class HandlerOptions:
             )
         return cls(
             handler=handler,
-            concurrency=checked_count(concurrency, "concurrency"),
+            concurrency=checked_count(concurrency, "concurrency", lowest=1),
             ordering=Ordering(ordering),
             deadline=deadline,
             retry=retry or NO_RETRIES,
             dead_letter=dead_letter,
             producer=result_producer(producer, kind, config),
-            batch_size=None if max_records is None else checked_count(max_records, "max_records"),
+            batch_size=(
+                None if max_records is None else checked_count(max_records, "max_records", lowest=1)
+            ),
         )

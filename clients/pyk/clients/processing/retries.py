@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import attrs
 
-from pyk.clients.arguments import checked_count, checked_seconds
+from pyk.clients.arguments import checked_seconds
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import DeserializationError
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_count
 
 
 def _count(_: object, field: attrs.Attribute[int], value: object) -> None:
-    checked_count(value, field.name)
+    checked_count(value, field.name, lowest=1)
 
 
 def _seconds(_: object, field: attrs.Attribute[float], value: object) -> None:

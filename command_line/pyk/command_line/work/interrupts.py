@@ -30,13 +30,12 @@ class Interrupts:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Let a signal wait until the end of the block."""
-        self._is_held = True
+        self._is_held, self._is_pending = True, False
         try:
             yield
         finally:
             self._is_held = False
         if self._is_pending:
-            self._is_pending = False
             raise KeyboardInterrupt
 
 

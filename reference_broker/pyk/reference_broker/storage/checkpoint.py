@@ -128,7 +128,7 @@ def read_lines(filesystem: FileSystem, path: str) -> list[str]:
 
 
 def parse_number(text: str) -> int:
-    """Return the number in a line; raise ``ValueError`` if it is none, or negative.
+    """Return the number in a line; raise ``ValueError`` if it is no number, or negative.
 
     A log that is flushed up to a negative offset would hide its records from readers.
     """

@@ -55,6 +55,16 @@ def test_a_second_signal_does_not_wait() -> None:
     assert steps == ["waits"]
 
 
+def test_what_is_held_after_a_second_signal_is_not_interrupted_by_the_first() -> None:
+    steps: list[str] = []
+    with interrupts() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            hold(signals, [signal.SIGINT, signal.SIGINT], steps)
+        hold(signals, [], steps)
+
+    assert steps == ["waits"]
+
+
 def fail(signals: Interrupts) -> None:
     with signals.held():
         signal.raise_signal(signal.SIGINT)

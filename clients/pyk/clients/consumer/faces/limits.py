@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pyk.clients.arguments import checked_count, checked_timeout
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.runtime import slotted
+from pyk.runtime.checked_arguments import checked_count
 from pyk.runtime.clock import Clock
 
 
@@ -43,7 +44,7 @@ class CallLimits:
         """Return how many records a poll may return."""
         if max_records is None:
             return self._config.max_poll_records
-        return checked_count(max_records, "max_records")
+        return checked_count(max_records, "max_records", lowest=1)
 
     def closing(self, timeout: float | None) -> ClosingDeadlines:
         """Return how long a close that begins now may take."""
