@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.arguments import (
-    checked_choice,
-    checked_count,
-    checked_seconds,
-    checked_timeout,
-)
+from pyk.clients.arguments import checked_choice, checked_seconds, checked_timeout
 
 
 @pytest.mark.parametrize("timeout", [None, 0, 0.5, 60])
@@ -52,18 +47,6 @@ def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
 def test_seconds_out_of_range_are_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="backoff must be a number of seconds from 0 on, and fin"):
         checked_seconds(seconds, "backoff")
-
-
-def test_counts_are_ints_from_1_on() -> None:
-    assert checked_count(1, "max_records") == 1
-    with pytest.raises(ValueError, match="max_records must be 1 or more, not 0"):
-        checked_count(0, "max_records")
-
-
-@pytest.mark.parametrize("count", ["1", 1.0, True, None])
-def test_a_count_of_another_type_is_refused(count: Any) -> None:
-    with pytest.raises(TypeError, match="max_records must be an int, not "):
-        checked_count(count, "max_records")
 
 
 @pytest.mark.parametrize("choice", [True, False, None])
