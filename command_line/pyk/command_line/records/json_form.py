@@ -25,6 +25,8 @@ FIELDS = ("key", "value", "headers", "partition", "timestamp")
 WRITTEN_BY_PYK = ("topic", "offset")
 """Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
 KNOWN = frozenset({*FIELDS, *WRITTEN_BY_PYK})
+DIGITS_KEPT = len("-0.12345678901234567e-308")
+"""A program that writes a float with as many digits as it ever needs writes no more than this."""
 
 
 def to_json(record: ConsumerRecord[bytes | None, bytes | None]) -> bytes:
@@ -115,7 +117,15 @@ def _float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{digits} is too large for a number; send it as text")
+    if len(digits) > DIGITS_KEPT and not _is_exact(number, digits):
+        raise ValueError(f"{digits} has more digits than a number keeps; send it as text")
     return number
+
+
+def _is_exact(number: float, digits: str) -> bool:
+    from decimal import Decimal  # hardly any line needs it, and each start would pay for it
+
+    return Decimal(repr(number)) == Decimal(digits)
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_float)

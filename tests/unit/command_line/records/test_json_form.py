@@ -50,6 +50,18 @@ def test_a_value_that_is_no_text_is_sent_as_json(form: object, value: bytes | No
     assert parse_record(json.dumps({"value": form}).encode()).value == value
 
 
+@pytest.mark.parametrize(
+    ("digits", "sent"),
+    [
+        (b"0.10000000000000001", b"0.1"),
+        (b"-1.7976931348623157e+308", b"-1.7976931348623157e+308"),
+        (b"1.50000000000000000000000000000", b"1.5"),
+    ],
+)
+def test_digits_that_change_no_number_are_read(digits: bytes, sent: bytes) -> None:
+    assert parse_record(b'{"value": [' + digits + b"]}").value == b"[" + sent + b"]"
+
+
 def test_headers_may_be_an_object() -> None:
     assert parse_record(b'{"headers": {"a": "1", "b": null}}').headers == (("a", b"1"), ("b", None))
     assert parse_record(b'{"headers": null}').headers == ()
@@ -63,6 +75,10 @@ def test_headers_may_be_an_object() -> None:
         (b'{"value": NaN}', "it is not JSON: NaN"),
         (b'{"value": -Infinity}', "it is not JSON: -Infinity"),
         (b'{"value": 1e999}', "1e999 is too large for a number; send it as text"),
+        (
+            b'{"value": [3.14159265358979323846264338]}',
+            "3.14159265358979323846264338 has more digits than a number keeps; send it as text",
+        ),
         (b'{"value": ' + b"1" * 5000 + b"}", "it has a number of too many digits; send it as text"),
         (b"[]", "a record must be a JSON object"),
         (b'{"vlue": 1}', "'vlue' is unknown; a record has key, value, headers, partition"),
