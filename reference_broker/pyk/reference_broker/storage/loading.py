@@ -4,10 +4,15 @@ After a clean shutdown everything is believed, except an index that is missing o
 other stop, the segment with the recovery point and all after it are read whole: the first
 batch that is torn, damaged or out of order ends the log, and the indexes are rebuilt.
 
-A gap between offsets ends the log too. A power failure leaves one when it takes the end of a
-segment, or a whole one, and not what was written later. Compaction leaves gaps as well, and then
-they must stay: in a topic that is compacted every gap is accepted, as Apache Kafka does, and in
-others those below the recovery point, where nothing can have been lost.
+A gap between two offsets of a segment is accepted, as in Apache Kafka: a file grows at its end, so
+what a power failure takes of it leaves no sound batch right after the one before. Only compaction
+leaves such a gap. One between two segments may be a loss: of the end of a segment, or of a whole
+one, while what was written later is there. It ends the log, unless
+
+1. the topic is compacted: then every gap is accepted, as Apache Kafka does in all topics;
+2. it is below the recovery point, where nothing can have been lost;
+3. there is a gap inside a later segment: compaction begins with the first segment and flushes each
+   that it writes, so all before that gap was on the disk.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from itertools import pairwise
 
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError
@@ -203,7 +209,7 @@ class _Repair:
                 log.warning(
                     "Rebuilding the indexes of %s, which are missing or damaged", segment.log_path
                 )
-                self._scan(segment, below)
+                self._scan(segment)
 
     def _find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
         """Return the log end offset, having repaired what is suspect unless it is sound."""
@@ -226,22 +232,24 @@ class _Repair:
             if self._is_gap(next_offset, segment.base_offset, recovery_point):
                 self._remove(self._segments.from_offset(segment.base_offset))
                 break
-            next_offset, lost_bytes = self._scan(segment, recovery_point)
-            if lost_bytes:
-                log.warning(
-                    "Cut %d bytes off %s: they are not a whole batch, or come after a gap",
-                    lost_bytes,
-                    segment.log_path,
-                )
+            next_offset, is_cut = self._scan(segment)
+            if is_cut:
                 self._remove(self._segments.above(segment.base_offset))
                 break
         return next_offset
 
     def _is_gap(self, expected_offset: int, found_offset: int, recovery_point: int) -> bool:
-        """Whether records that were there are missing between two offsets."""
+        """Whether records that were there are missing between two segments."""
         if found_offset == expected_offset or "compact" in self._config.cleanup_policy:
             return False
-        return found_offset > recovery_point
+        return found_offset > recovery_point and found_offset > self._compacted_from
+
+    @cached_property
+    def _compacted_from(self) -> int:
+        """Where the last segment begins that has a gap; the start of the log if none has."""
+        segments = reversed(list(self._segments))
+        compacted = (segment.base_offset for segment in segments if _has_gap(segment))
+        return next(compacted, self._segments.first.base_offset)
 
     def _remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
@@ -250,8 +258,8 @@ class _Repair:
             )
             self._segments.remove(segment)
 
-    def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:
-        """Rebuild one segment; return the offset after it, and how many bytes were cut off."""
+    def _scan(self, segment: LogSegment) -> tuple[int, bool]:
+        """Rebuild one segment; return the offset after it, and whether something was cut off."""
         self.rescanned.add(segment)
         file_size = segment.size
         segment.size = 0
@@ -260,16 +268,29 @@ class _Repair:
         for batch in scan_batches(segment, file_size):
             if not next_offset <= batch.base_offset <= segment.base_offset + MAX_RELATIVE_OFFSET:
                 break
-            if self._is_gap(next_offset, batch.base_offset, recovery_point):
-                break
             extent = BatchExtent(batch.size_in_bytes, batch.last_offset, batch.max_timestamp)
             segment.note(extent, self._config.index_interval_bytes)
             self._leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
             next_offset = batch.next_offset
         lost_bytes = file_size - segment.size
         if lost_bytes:
+            log.warning(
+                "Cut %d bytes off %s: they are not a whole batch, or not the next one",
+                lost_bytes,
+                segment.log_path,
+            )
             segment.cut(segment.size)
-        return next_offset, lost_bytes
+        return next_offset, lost_bytes > 0
+
+
+def _has_gap(segment: LogSegment) -> bool:
+    """Return whether offsets are missing between two batches of a segment, or before the first."""
+    next_offset = segment.base_offset
+    for batch in scan_batches(segment, segment.size):
+        if batch.base_offset > next_offset:
+            return True
+        next_offset = batch.next_offset
+    return False
 
 
 def _next_offset(segment: LogSegment) -> int:

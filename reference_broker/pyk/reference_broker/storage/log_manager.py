@@ -80,7 +80,7 @@ class LogManager:
             lambda each: self.get(each.topic_partition) is each,
             environment.clock,
             environment.disk,
-            self.perform,
+            lambda: self.perform(Task.CHECKPOINT_COMPACTION),
         )
         for path, error in self.failures.items():
             log.error("Data directory %s is offline until the broker is restarted: %s", path, error)

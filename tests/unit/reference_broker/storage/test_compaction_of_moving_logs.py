@@ -48,7 +48,7 @@ def test_a_pass_ends_when_its_log_begins_to_move(filesystem):
     log.flusher.flush_now()
     size = log.segments.size
     broker.logs.compactor.run(broker.logs.config)
-    assert len(disk) == 2  # the recovery points, and the pass
+    assert len(disk) == 1  # the pass
 
     broker.move(B)
     disk.do_all()
@@ -68,4 +68,4 @@ def test_a_log_is_not_compacted_before_it_is_on_the_disk(filesystem):
     assert len(disk) == 1  # the flush
     disk.do_all()
     broker.logs.compactor.run(broker.logs.config)
-    assert len(disk) == 2  # the recovery points, and the pass
+    assert len(disk) == 1  # the pass

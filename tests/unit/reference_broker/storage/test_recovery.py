@@ -405,40 +405,74 @@ def test_gap_where_the_end_of_a_segment_is_lost_ends_the_log(filesystem):
     assert values(log) == expected(1)
 
 
-def with_a_gap(filesystem, **config):
-    """Fill one segment with the offsets 0, 1, 4, 5."""
-    log = filled(filesystem, count=6, **config)
-    data = log.reader.read(0, 1 << 20).read()
+def remove_batches(filesystem, path, first, last):
+    """Remove batches of a segment by their numbers, as compaction does, and its indexes."""
     size = len(batch(b"0"))
-    overwrite(filesystem, LOG, 2 * size, data[4 * size :])
-    filesystem.open(LOG).truncate(4 * size)
+    data = filesystem.open(path).read_at(0, filesystem.size(path))
+    left = data[: first * size] + data[(last + 1) * size :]
+    overwrite(filesystem, path, 0, left)
+    filesystem.open(path).truncate(len(left))
 
 
-def test_gap_inside_a_segment_ends_the_log(filesystem):
-    with_a_gap(filesystem)
+@pytest.mark.parametrize("cleanup_policy", [("compact",), ("delete",)])
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 3)])
+def test_gap_inside_a_segment_stays(filesystem, cleanup_policy, first, last):
+    filled(filesystem, count=6)
+    remove_batches(filesystem, LOG, first, last)
 
-    log = open_log(filesystem)
+    log = open_log(filesystem, cleanup_policy=cleanup_policy)
 
-    assert values(log) == expected(2)
-    assert append(log, b"2") == 2
-
-
-def test_gaps_that_compaction_left_stay(filesystem):
-    with_a_gap(filesystem)
-
-    log = open_log(filesystem, cleanup_policy=("compact",))
-
-    assert values(log) == [b"0", b"1", b"4", b"5"]
+    assert values(log) == [b"%d" % each for each in range(6) if not first <= each <= last]
     assert append(log, b"6") == 6
 
 
-@pytest.mark.parametrize("recovery_point", [4, 5])
-def test_gap_below_the_recovery_point_stays(filesystem, recovery_point):
-    with_a_gap(filesystem)
+@pytest.mark.parametrize("damaged", [2, 3])
+def test_damage_that_a_power_failure_left_before_sound_batches_ends_the_log(filesystem, damaged):
+    filled(filesystem, count=6)
+    size = len(batch(b"0"))
+    overwrite(filesystem, LOG, damaged * size, bytes(size))
 
-    log = open_log(filesystem, recovery_point=recovery_point)
+    assert values(open_log(filesystem)) == expected(damaged)
 
-    assert values(log) == [b"0", b"1", b"4", b"5"]
+
+@pytest.mark.parametrize(
+    ("cleanup_policy", "recovery_point", "is_kept"),
+    [(("compact",), 0, True), (("delete",), 2, True), (("delete",), 1, False)],
+)
+def test_gap_between_segments_stays_where_nothing_can_be_lost(
+    filesystem, cleanup_policy, recovery_point, is_kept
+):
+    filled(filesystem, count=6, segment_bytes=200)
+    remove_batches(filesystem, LOG, 1, 1)
+
+    log = open_log(
+        filesystem,
+        segment_bytes=200,
+        cleanup_policy=cleanup_policy,
+        recovery_point=recovery_point,
+    )
+
+    assert values(log) == ([b"0", *expected(6)[2:]] if is_kept else [b"0"])
+
+
+def test_gap_between_segments_stays_if_one_inside_a_later_segment_tells_of_compaction(filesystem):
+    filled(filesystem, count=8, segment_bytes=200)
+    filesystem.remove(f"{DIRECTORY}/{2:020d}.log")
+    remove_batches(filesystem, f"{DIRECTORY}/{6:020d}.log", 0, 0)
+
+    log = open_log(filesystem, segment_bytes=200)
+
+    assert values(log) == [b"0", b"1", b"4", b"5", b"7"]
+
+
+def test_gap_between_segments_after_the_last_that_was_compacted_ends_the_log(filesystem):
+    filled(filesystem, count=8, segment_bytes=200)
+    remove_batches(filesystem, LOG, 0, 0)
+    filesystem.remove(f"{DIRECTORY}/{4:020d}.log")
+
+    log = open_log(filesystem, segment_bytes=200)
+
+    assert values(log) == [b"1", b"2", b"3"]
 
 
 def test_time_index_of_zeros_is_rebuilt(filesystem):

@@ -25,7 +25,6 @@ from pyk.reference_broker.storage.disk import Disk
 from pyk.reference_broker.storage.errors import LogError, helpful_traceback
 from pyk.reference_broker.storage.flushing import OUT_OF_RESOURCES
 from pyk.reference_broker.storage.log import Log
-from pyk.reference_broker.storage.maintenance import Task
 from pyk.reference_broker.storage.segment import LogSegment
 from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 from pyk.runtime import slotted
@@ -69,7 +68,7 @@ class LogCompactor:
     """The compaction of the logs of a broker. Belongs to the broker's loop.
 
     ``arm`` is told when to call ``run`` the next time; ``is_used`` tells whether a log is still one
-    of ``logs``; ``checkpoint`` writes one of their checkpoint files.
+    of ``logs``; ``when_compacted`` is called after each pass.
     """
 
     def __init__(
@@ -78,14 +77,14 @@ class LogCompactor:
         is_used: Callable[[Log], bool],
         clock: Clock,
         disk: Disk,
-        checkpoint: Callable[[Task], object],
+        when_compacted: Callable[[], object],
     ) -> None:
         self.arm: Callable[[float], None] = lambda at: None
         self._logs = logs
         self._is_used = is_used
         self._clock = clock
         self._disk = disk
-        self._checkpoint = checkpoint
+        self._when_compacted = when_compacted
         self._passes: dict[Log, _Pass] = {}
         self._waiting: list[_Pass] = []
         self._not_before: dict[Log, float] = {}
@@ -207,9 +206,6 @@ class LogCompactor:
             chosen.segments.size,
         )
         self._passes[chosen] = begun
-        # The topic may be one that is not compacted by the time a crash comes. A start must know
-        # then that the gaps are below what was flushed, and not lost records.
-        self._checkpoint(Task.CHECKPOINT_RECOVERY_POINTS)
         self._run_slice(begun, config)
 
     def _run_slice(self, running: _Pass, config: BrokerConfig) -> None:
@@ -247,7 +243,7 @@ class LogCompactor:
             running.log.segments.size,
             running.bytes_before,
         )
-        self._checkpoint(Task.CHECKPOINT_COMPACTION)
+        self._when_compacted()
 
     def _end(self, running: _Pass) -> None:
         """End a pass that cannot go on; what it has swapped stays."""

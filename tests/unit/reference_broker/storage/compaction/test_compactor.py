@@ -454,7 +454,7 @@ def test_slices_of_a_pass_do_not_look_for_other_logs_more_often_than_the_backoff
     log.roll()
     log.log.flusher.flush_now()
     logs, disk = CountedLogs([log.log]), HeldDisk()
-    compactor = LogCompactor(logs, lambda _: True, log.clock, disk, lambda _: None)
+    compactor = LogCompactor(logs, lambda _: True, log.clock, disk, lambda: None)
 
     slices = 0
     while not log.log.compacted_to:

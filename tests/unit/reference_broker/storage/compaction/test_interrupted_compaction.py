@@ -139,6 +139,21 @@ def test_gaps_below_what_is_compacted_are_no_loss_without_recovery_points():
     assert log.records() == left
 
 
+CHECKPOINTS = ("recovery-point-offset", "cleaner-offset", "log-start-offset", "replication-offset")
+
+
+def test_a_log_that_is_not_compacted_any_more_keeps_its_records_without_checkpoints():
+    for operation in range(operations_of_a_pass() + 1):
+        filesystem, _ = interrupted_at(operation)
+        for name in CHECKPOINTS:
+            if filesystem.exists(f"/data/{name}-checkpoint"):
+                filesystem.remove(f"/data/{name}-checkpoint")
+
+        log = not_compacted_any_more(filesystem)
+
+        assert (state(log), log.log.log_end_offset) == (STATE, 9)
+
+
 def test_failed_compaction_leaves_the_log_in_use_and_says_so(caplog):
     faulty = FaultyFileSystem(MemoryFileSystem())
     log = CompactedLog(faulty)
