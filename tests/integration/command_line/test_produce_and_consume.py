@@ -119,6 +119,16 @@ def test_a_table_comes_from_a_pipe_in_each_form_of_arrow(command: Command) -> No
     assert command.consume("-f", "%k%S ").out == "k3 l-1 " * 3
 
 
+def test_rows_of_a_table_may_leave_their_partition_open(command: Command, tmp_path: Path) -> None:
+    columns = {"value": ["one", "two"], "partition": pa.array([None, 0], pa.int32())}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+
+    sent = command.produce(tmp_path / "x.parquet")
+
+    assert sent == Ran(0, "")
+    assert sorted(command.consume().lines) == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
@@ -147,6 +157,14 @@ def test_a_misspelt_topic_leaves_an_old_table_alone(command: Command, tmp_path: 
 
     assert ran.code == 1
     assert (tmp_path / "x.parquet").read_text() == "old"
+
+
+def test_a_full_disk_is_told_of_the_table_that_is_written(command: Command) -> None:
+    command.produce(stdin="one\n")
+
+    ran = command.consume("--parquet", "/dev/full")
+
+    assert ran == Ran(1, "", "error: /dev/full: No space left on device\n")
 
 
 def test_a_topic_without_records_is_an_empty_table(command: Command, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import click
@@ -33,8 +35,11 @@ class Printer(Protocol):
     def take(self, records: Records, inside: Condition) -> None:
         """Take those records for which ``inside`` holds, and which the filter accepts."""
 
-    def flush(self) -> bool:
-        """Bring all to where it belongs; return whether it is there, and so may be committed."""
+    def flush(self, *, at_once: bool = False) -> bool:
+        """Bring all to where it belongs; return whether it is there, and so may be committed.
+
+        A printer may do so now and then only, but not if ``at_once``.
+        """
 
     def finish(self) -> None:
         """Take no more records, so that all that were taken are where they belong."""
@@ -57,7 +62,7 @@ class TextPrinter:
             self._file.write(b"".join(map(self._to_bytes, chosen)))
             self._file.flush()
 
-    def flush(self) -> bool:
+    def flush(self, *, at_once: bool = False) -> bool:
         self._file.flush()
         return True
 
@@ -68,9 +73,11 @@ class TextPrinter:
 class ParquetPrinter:
     """Writes records into a Parquet file, which can be read once it is finished."""
 
-    def __init__(self, open_file: Callable[[], Any], record_filter: RecordFilter) -> None:
+    def __init__(
+        self, path: str, open_file: Callable[[], Any], record_filter: RecordFilter
+    ) -> None:
         self.count = 0
-        self._open_file = open_file
+        self._path, self._open_file = path, open_file
         self._writer: Any = None
         """None before the first record: a command that fails early leaves an old file alone."""
         self._is_finished = False
@@ -84,14 +91,26 @@ class ParquetPrinter:
         if accepts is not None:
             table = table.filter([accepts(record) for record in records])
         self.count += table.num_rows
-        self._opened().write_table(table)
+        with self._named():
+            self._opened().write_table(table)
 
-    def flush(self) -> bool:
+    def flush(self, *, at_once: bool = False) -> bool:
         return self._is_finished
 
     def finish(self) -> None:
-        self._opened().close()
+        with self._named():
+            self._opened().close()
         self._is_finished = True
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the file in errors of writing, as pyarrow does not."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno), self._path) from error
 
     def _opened(self) -> Any:
         if self._writer is None:
@@ -115,7 +134,9 @@ def printer_for(
         ) from None
     if not is_text(parquet):
         raise CommandError(f"--parquet: '{printable(parquet)}' is not UTF-8", ExitCode.USAGE)
-    return ParquetPrinter(lambda: pq.ParquetWriter(parquet, schema_of(COLUMNS)), record_filter)
+    return ParquetPrinter(
+        parquet, lambda: pq.ParquetWriter(parquet, schema_of(COLUMNS)), record_filter
+    )
 
 
 def output_is_closed() -> bool:

@@ -128,7 +128,7 @@ class Sending:
         """Send Arrow tables with the columns of records."""
         for table in tables:
             if "partition" in table.schema.names:
-                for partition in table["partition"].unique().to_pylist():
+                for partition in table["partition"].drop_null().unique().to_pylist():
                     self._look_for(partition)
             batch = self.client.send_batch(self.topic, table)
             self.count += len(batch)
