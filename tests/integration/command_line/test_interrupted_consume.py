@@ -25,7 +25,7 @@ class InterruptedPrinter:
         if records:
             signal.raise_signal(signal.SIGINT)
 
-    def flush(self) -> bool:
+    def flush(self, *, at_once: bool = False) -> bool:
         return True
 
     def finish(self) -> None:

@@ -10,6 +10,7 @@ from pyk.clients import (
     Consumer,
     ConsumerRecords,
     KafkaTimeoutError,
+    RebalanceListener,
     TopicPartition,
     UnknownTopicOrPartitionError,
 )
@@ -92,9 +93,17 @@ class Reading:
         self._positions: dict[TopicPartition, int] = {}
         self._printed: dict[TopicPartition, int] = {}
         """The offsets to commit."""
+        self._is_running = False
 
     def run(self) -> None:
         """Read until the end, or for ever."""
+        self._is_running = True
+        try:
+            self._run()
+        finally:
+            self._is_running = False
+
+    def _run(self) -> None:
         if self._room() == 0:
             return
         if self._wanted.group is None:
@@ -112,9 +121,9 @@ class Reading:
             if self._room() == 0:
                 return
 
-    def commit(self) -> None:
+    def commit(self, *, at_once: bool = False) -> None:
         """Commit what was printed, where there is a group, once it is where it belongs."""
-        if not self._printer.flush():
+        if not self._printer.flush(at_once=at_once):
             return
         if self._wanted.group is not None and self._printed:
             self._client.commit(self._printed)
@@ -124,6 +133,21 @@ class Reading:
         """End the output, and commit what it holds."""
         self._printer.finish()
         self.commit()
+
+    def hand_over(self, partitions: list[TopicPartition]) -> None:
+        """Commit what was printed, before other members go on with these partitions.
+
+        Not after an error, or a signal: whoever closes the client then waits for nothing more.
+        """
+        try:
+            if self._is_running:
+                self.commit(at_once=True)
+        finally:
+            self.forget(partitions)
+
+    def forget(self, partitions: list[TopicPartition]) -> None:
+        """Commit nothing of these partitions: other members have them, and may have committed."""
+        self._printed = {one: at for one, at in self._printed.items() if one not in partitions}
 
     def _room(self) -> int:
         """Return how many records may be printed yet, at most a batch."""
@@ -176,7 +200,7 @@ class Reading:
         partitions = [TopicPartition(topic, one) for one in partitions_of(self._client, topic)]
         if not self._wanted.is_followed:
             self._ends = self._client.end_offsets(partitions)
-        self._client.subscribe([topic])
+        self._client.subscribe([topic], listener=_HandOver(self))
 
     def _inside(self, records: ConsumerRecords[Any, Any]) -> Callable[[Any], bool] | None:
         """Return what tells the records before the end; None if all are."""
@@ -190,7 +214,6 @@ class Reading:
         if records:
             found = {one: at for one, (at, _) in records.next_offsets().items()}
             self._printed |= {one: min(at, self._ends.get(one, at)) for one, at in found.items()}
-            self._forget_revoked()
         else:
             health = self._client.health().partitions
             found = {one: at.position for one, at in health.items() if at.position is not None}
@@ -198,11 +221,6 @@ class Reading:
         done = [one for one in found if self._is_read(one)]
         if done:
             self._client.pause(*self._client.assignment().intersection(done))
-
-    def _forget_revoked(self) -> None:
-        """Keep no offset of a partition that another member has, and may have committed since."""
-        mine = self._client.assignment()
-        self._printed = {one: at for one, at in self._printed.items() if one in mine}
 
     def _is_read(self, partition: TopicPartition) -> bool:
         end = self._ends.get(partition)
@@ -217,6 +235,19 @@ class Reading:
         if not mine:  # either it has not joined yet, or the others have all partitions
             return self._client.health().group_state == STABLE
         return all(map(self._is_read, mine))
+
+
+class _HandOver(RebalanceListener):
+    """Tells a run which partitions go to other members."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
+        self._reading.hand_over(partitions)
+
+    def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
+        self._reading.forget(partitions)
 
 
 def partitions_of(client: Consumer[Any, Any], topic: str) -> set[int]:

@@ -49,9 +49,9 @@ class CopyPrinter:
                 add(record.value, record.key, record.headers, partition, timestamp)
                 self.count += 1
 
-    def flush(self) -> bool:
+    def flush(self, *, at_once: bool = False) -> bool:
         """Once a second, wait until all copies are acknowledged; raise if one is not."""
-        if self._clock() >= self._due:
+        if at_once or self._clock() >= self._due:
             self._sending.finish()
             self._due = self._clock() + FLUSH_SECONDS
         return self._sending.is_finished

@@ -66,7 +66,7 @@ class _Counter:
         self.size += sum(len(each.key or b"") + len(each.value or b"") for each in chosen)
         self._advance(len(chosen))
 
-    def flush(self) -> bool:
+    def flush(self, *, at_once: bool = False) -> bool:
         return True
 
     def finish(self) -> None:
