@@ -46,6 +46,6 @@ class ConcurrentUseError(StateError):
 
 
 class WakeupError(KafkaError):
-    """``wakeup`` was called."""
+    """``wakeup`` was called. If it is not ``definite``, a commit may have been stored."""
 
     retriable = True

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
+from pyk.clients.consumer.faces.wakeups import PROCESS_ENDS
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
 from pyk.clients.processing.calls import (
@@ -88,7 +89,7 @@ class TaskRunner:
                 self._consumer._handlers = None
                 await self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS)
         if self._failure is not None:
-            self._core.buffer.clear_attention(WAKEUP)
+            self._core.buffer.clear_attention(PROCESS_ENDS | WAKEUP)
             raise self._failure
 
     async def _read(self) -> float:
@@ -127,7 +128,7 @@ class TaskRunner:
             return
         self._failure = self._failure or error
         self._jobs.is_stopping = True
-        self._core.buffer.call_attention(WAKEUP)
+        self._core.buffer.call_attention(PROCESS_ENDS)
 
     async def _run_jobs(self) -> None:
         """Run one job after the other until none is ready."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.buffer.read_buffer import WAKEUP
+from pyk.clients.consumer.faces.wakeups import PROCESS_ENDS
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
 from pyk.clients.processing.calls import (
@@ -100,7 +101,7 @@ class ThreadRunner:
                 if not self._core.is_closed:
                     call(self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS))
         if self._failure is not None:
-            self._core.buffer.clear_attention(WAKEUP)
+            self._core.buffer.clear_attention(PROCESS_ENDS | WAKEUP)
             raise self._failure
 
     def _read(self) -> float:
@@ -233,7 +234,7 @@ class ThreadRunner:
             self._failure = self._failure or error
             self._jobs.is_stopping = True
             self._changed.notify_all()
-        self._core.buffer.call_attention(WAKEUP)
+        self._core.buffer.call_attention(PROCESS_ENDS)
 
     def cancel(self, jobs: Collection[Job]) -> None:
         """Do nothing: the handlers are told by the state of their partitions."""

@@ -186,7 +186,7 @@ class ShareConsumerFace(ReadingFace[K, V]):
         self._reader.finish()
         deadline = self._core.limits.deadline(timeout)
         try:
-            committed: Committed = yield from on_loop(self._commit, deadline)
+            committed: Committed = yield from on_loop(self._interruptible(self._commit), deadline)
         finally:
             yield from self._outcome_steps()
         return committed

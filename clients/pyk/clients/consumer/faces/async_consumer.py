@@ -237,7 +237,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
 
     async def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
-        return await self._core.position_calls.position(partition, timeout)
+        return await self._wait_for(self._core.position_calls.position, partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> Done:
         """Read a partition on from ``offset``.
@@ -299,31 +299,37 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed, None where it has not."""
-        return await self._core.commit_calls.committed(partitions, timeout)
+        return await self._wait_for(self._core.commit_calls.committed, partitions, timeout)
 
     async def partitions_for(self, topic: str, *, timeout: float | None = None) -> set[int]:
         """Return the partitions of a topic; raise :class:`KafkaTimeoutError` if it has none in
         time."""
-        return await self._core.position_calls.partitions_for(topic, timeout)
+        return await self._wait_for(self._core.position_calls.partitions_for, topic, timeout)
 
     async def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return await self._core.position_calls.end_offsets(partitions, OffsetSpec.EARLIEST, timeout)
+        return await self._wait_for(
+            self._core.position_calls.end_offsets, partitions, OffsetSpec.EARLIEST, timeout
+        )
 
     async def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset after the last record, with read_committed the last stable offset."""
-        return await self._core.position_calls.end_offsets(partitions, OffsetSpec.LATEST, timeout)
+        return await self._wait_for(
+            self._core.position_calls.end_offsets, partitions, OffsetSpec.LATEST, timeout
+        )
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the offset of the first record at or after each time (ms), None if there is
         none."""
-        return await self._core.position_calls.offsets_for_times(timestamps, timeout)
+        return await self._wait_for(
+            self._core.position_calls.offsets_for_times, timestamps, timeout
+        )
 
     async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition.
@@ -331,4 +337,4 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         With read_committed the end is the last stable offset; ``health()`` shows in ``held_back``
         what open transactions hold back after it.
         """
-        return await self._core.position_calls.lag(timeout)
+        return await self._wait_for(self._core.position_calls.lag, timeout)

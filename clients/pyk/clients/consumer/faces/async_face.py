@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
@@ -75,7 +75,7 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
 
     async def _begin(self) -> None:
         if not self._core.is_started and not self._core.is_closed:
-            await self.start()
+            await self._core.wakeups.interruptible(self._core.start)
         self._has_begun = True
 
     async def _attend(self, deadline: float | None) -> None:
@@ -86,6 +86,12 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
         if alone:
             self._refuse_others()
         return await run_awaited(steps, self._do)
+
+    async def _wait_for(
+        self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Await a call that :meth:`wakeup` may interrupt."""
+        return await self._interruptible(call)(*args, **kwargs)
 
     def _at_once(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Done:
         """Call what never waits."""

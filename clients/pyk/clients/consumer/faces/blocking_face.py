@@ -91,7 +91,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
 
     def _begin(self) -> None:
         if not self._core.is_started and not self._core.is_closed:
-            self.start()
+            self._thread.call(self._core.wakeups.interruptible(self._core.start))
         self._core.subscription_calls.check_reading()
 
     def _attend(self, deadline: float | None) -> None:
@@ -142,6 +142,12 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         self._guard.check()
         self._leave_interrupted_poll()
         return self._thread.call(call(*args, **kwargs))
+
+    def _wait_for(
+        self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Do the same with a call that :meth:`wakeup` may interrupt."""
+        return self._ask(self._interruptible(call), *args, **kwargs)
 
     def _leave_interrupted_poll(self) -> None:
         """Go back if a signal handler has ended a poll: nothing got the records that it took.

@@ -229,7 +229,7 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
 
     def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
-        return self._ask(self._core.position_calls.position, partition, timeout)
+        return self._wait_for(self._core.position_calls.position, partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         """Read a partition on from ``offset``.
@@ -290,33 +290,33 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed, None where it has not."""
-        return self._ask(self._core.commit_calls.committed, partitions, timeout)
+        return self._wait_for(self._core.commit_calls.committed, partitions, timeout)
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> set[int]:
         """Return the partitions of a topic; raise :class:`KafkaTimeoutError` if it has none in
         time."""
-        return self._ask(self._core.position_calls.partitions_for, topic, timeout)
+        return self._wait_for(self._core.position_calls.partitions_for, topic, timeout)
 
     def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
         end = OffsetSpec.EARLIEST
-        return self._ask(self._core.position_calls.end_offsets, partitions, end, timeout)
+        return self._wait_for(self._core.position_calls.end_offsets, partitions, end, timeout)
 
     def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset after the last record, with read_committed the last stable offset."""
         end = OffsetSpec.LATEST
-        return self._ask(self._core.position_calls.end_offsets, partitions, end, timeout)
+        return self._wait_for(self._core.position_calls.end_offsets, partitions, end, timeout)
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the offset of the first record at or after each time (ms), None if there is
         none."""
-        return self._ask(self._core.position_calls.offsets_for_times, timestamps, timeout)
+        return self._wait_for(self._core.position_calls.offsets_for_times, timestamps, timeout)
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition.
@@ -324,4 +324,4 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         With read_committed the end is the last stable offset; ``health()`` shows in ``held_back``
         what open transactions hold back after it.
         """
-        return self._ask(self._core.position_calls.lag, timeout)
+        return self._wait_for(self._core.position_calls.lag, timeout)

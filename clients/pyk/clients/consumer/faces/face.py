@@ -148,7 +148,9 @@ class ConsumerFace(ReadingFace[K, V]):
         self._raise_if_ended()
         self._reader.come_back()
         events = self._core.events
-        while (event := (yield from on_loop(events.begin, deadline))) is not None:
+        while (
+            event := (yield from on_loop(self._interruptible(events.begin), deadline))
+        ) is not None:
             try:
                 if self._handlers is not None:
                     yield from on_loop(self._handlers.release, event)
@@ -218,10 +220,11 @@ class ConsumerFace(ReadingFace[K, V]):
     def _commit_steps(self, offsets: CommitArgument | None, timeout: float | None) -> Steps[None]:
         commits = self._core.commit_calls
         if offsets is not None:
-            yield from on_loop(commits.commit, offsets_to_commit(offsets), timeout)
+            commit = self._interruptible(commits.commit)
+            yield from on_loop(commit, offsets_to_commit(offsets), timeout)
         else:
             self._check_commit_of_all()
             self._reader.finish()
-            yield from on_loop(commits.commit_all, timeout)
+            yield from on_loop(self._interruptible(commits.commit_all), timeout)
         if self._is_taker():
             yield from self._outcome_steps()

@@ -12,6 +12,7 @@ from pyk.clients.consumer.buffer.read_buffer import CLOSED, EVENT, FORKED, ReadB
 from pyk.clients.consumer.buffer.record_reader import RecordReader
 from pyk.clients.consumer.faces.closing import run_unattended
 from pyk.clients.consumer.faces.limits import CallLimits
+from pyk.clients.consumer.faces.wakeups import Wakeups
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import ClosedError, StateError
 
@@ -44,6 +45,7 @@ class ReadingCore:
         self.limits = limits
         self.buffer = buffer
         self.reader = reader
+        self.wakeups = Wakeups(buffer, self.check)
         self.long_calls: Callable[[float], tuple[str, ...]] | None = None
         """Tells which handlers of ``process()`` do not return, while that runs; any thread asks."""
         client.on_failure = lambda: buffer.call_attention(EVENT)

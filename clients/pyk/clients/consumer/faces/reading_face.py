@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, ParamSpec, TypeVar
 
-from pyk.clients.consumer.buffer.read_buffer import CLOSED, FORKED, WAKEUP, ReadBuffer
+from pyk.clients.consumer.buffer.read_buffer import CLOSED, FORKED, ReadBuffer
 from pyk.clients.consumer.buffer.record_reader import RecordReader
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.consumer.faces.steps import Steps
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError
 from pyk.clients.payload import K, V
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -41,8 +43,14 @@ class ReadingFace(Generic[K, V]):
         return set(self._core.subscription_calls.topics)
 
     def wakeup(self) -> None:
-        """Make the current poll or iteration, or the next one, raise :class:`WakeupError`."""
-        self._buffer.call_attention(WAKEUP)
+        """Make the call that waits, or the next one that may wait, raise :class:`WakeupError`.
+
+        It concerns the thread or task that polls: its polls and iteration, ``commit``, and what it
+        asks brokers for, such as ``committed`` and ``position``; neither ``close`` and
+        ``unsubscribe`` nor what never waits. A commit that it interrupts may have been stored.
+        Any thread and the handlers of signals may call it.
+        """
+        self._core.wakeups.wake()
 
     # -- who uses the consumer ---------------------------------------------------------------------
 
@@ -68,6 +76,15 @@ class ReadingFace(Generic[K, V]):
     def _refuse_others(self) -> None:
         """Raise while another thread, or task, is inside poll or iteration."""
         raise NotImplementedError
+
+    def _interruptible(
+        self, function: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, R]]:
+        """Return a function of the loop as one that :meth:`wakeup` interrupts, if who calls it is
+        who polls."""
+        if not self._is_taker():
+            return function
+        return functools.partial(self._core.wakeups.interruptible, function)
 
     @property
     def _guard(self) -> ForkGuard:
@@ -101,9 +118,7 @@ class ReadingFace(Generic[K, V]):
             self._guard.check()
         if reasons & CLOSED:
             raise ClosedError("the consumer is closed")
-        if reasons & WAKEUP:
-            self._buffer.clear_attention(WAKEUP)
-            raise WakeupError("wakeup() was called")
+        self._core.wakeups.raise_in_poll()
 
     # -- dropped -----------------------------------------------------------------------------------
 
