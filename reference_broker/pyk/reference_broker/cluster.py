@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyk.runtime.checked_arguments import (
     checked_count,
-    checked_finite,
     checked_flag,
     checked_int,
     checked_text,
@@ -30,6 +29,8 @@ from .cluster_arguments import (
     check_brokers,
     check_criteria,
     check_environment,
+    check_node,
+    check_skew,
     checked_configs,
 )
 from .cluster_environment import environment_of, paths_of
@@ -135,7 +136,7 @@ class AsyncCluster:
         self._request_log = RequestLog()
         self._how_to_open = ENTER_IT
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.faults = FaultRules(environment.random.random, self._metadata)
+        self.faults = FaultRules(environment.random.random, self._metadata, brokers)
         """Rules that make requests go wrong."""
 
     def _restricted(
@@ -302,9 +303,7 @@ class AsyncCluster:
         return self._folders.of_node(node)
 
     def _check_node(self, node: int) -> None:
-        if checked_count(node, "node") >= len(self._listeners):
-            nodes = ", ".join(map(str, range(len(self._listeners))))
-            raise ValueError(f"no node {node}; nodes: {nodes}")
+        check_node(node, len(self._listeners))
 
     def _with_faults(self, node: int, inner: Dispatcher, services: BrokerServices) -> FaultInjector:
         injector = FaultInjector(inner, services, self.faults, self._request_log)
@@ -338,7 +337,8 @@ class AsyncCluster:
         step = getattr(self.clock, "step", None)
         if step is None:
             raise RuntimeError(f"clock={self.clock!r} cannot be wrong: it has no method step()")
-        step(checked_finite(seconds, "seconds"))
+        check_skew(seconds, self.clock.time_ms())
+        step(seconds)
         self._skewed_seconds += seconds
 
     @property
@@ -464,6 +464,8 @@ class AsyncCluster:
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
     ) -> list[ReceivedRequest]:
         """Return the latest requests that match all given arguments, oldest first."""
+        if node is not None:
+            self._check_node(node)
         return self._request_log.select(api, client_id, node)
 
     def client_metrics(self) -> list[ClientMetrics]:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyk.runtime.checked_arguments import checked_count, checked_text
+from pyk.runtime.checked_arguments import checked_count, checked_finite, checked_text
+
+LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970."""
 
 _ENVIRONMENT = {
     "clock": ("Clock", "time_ms"),
@@ -42,6 +45,27 @@ def check_environment(clock: object, network: object, filesystem: object, random
         kind, method = _ENVIRONMENT[name]
         if value is not None and not hasattr(value, method):
             raise TypeError(f"{name} must be a {kind}, not {value!r}")
+
+
+def check_node(node: object, nodes: int) -> None:
+    """Raise unless a cluster of so many nodes has this one."""
+    if checked_count(node, "node") >= nodes:
+        known = ", ".join(map(str, range(nodes)))
+        raise ValueError(f"no node {node}; nodes: {known}")
+
+
+def check_skew(seconds: float, time_ms: int) -> None:
+    """Raise unless a clock that shows ``time_ms`` may be set forward by so much: back if negative.
+
+    Timestamps of records begin in 1970, and dates end with the year 9999.
+    """
+    shown = time_ms / 1000
+    lowest, highest = -shown, LAST_SECOND - shown
+    if not lowest <= checked_finite(seconds, "seconds") <= highest:
+        raise ValueError(
+            f"seconds must be from {lowest:.0f} to {highest:.0f}, so that the clock shows a time "
+            f"from 1970 to 9999, not {seconds}"
+        )
 
 
 def check_criteria(names: dict[str, object], numbers: dict[str, object]) -> None:

@@ -55,7 +55,7 @@ def set_faults(rules: FaultRules, document: Any) -> None:
         raise FaultDocumentError(
             "'fault' must be a list: write [[fault]], with two brackets", name="fault"
         )
-    tried = FaultRules()
+    tried = FaultRules(nodes=rules.nodes)
     _set_all(tried, faults, document.get("pretend"))
     _set_all(rules, faults, document.get("pretend"))
 

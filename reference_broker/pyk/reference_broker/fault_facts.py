@@ -22,6 +22,17 @@ _NAMES = ("name", "topic", "topic_name")
 _GROUPS = ("groups", "groups_names", "group_ids")
 
 
+def check_is_served(api_key: ApiKey, version: int | None) -> None:
+    """Raise ``ValueError`` if the broker serves no request of an API, or none of a version."""
+    from .handlers.table import SERVED
+
+    versions = SERVED.get(api_key)
+    if versions is None:
+        raise ValueError(f"no broker serves {api_key.api_name}: a rule on it cannot match")
+    if version is not None and version not in versions:
+        raise ValueError(f"{api_key.api_name} has no version {version}; versions: {versions}")
+
+
 def check_names_topics(api_key: ApiKey) -> None:
     """Raise ``ValueError`` if no request of an API names topics."""
     from .handlers.partitioned import SHAPES

@@ -31,8 +31,8 @@ from pyk.runtime.checked_arguments import (
     checked_number,
 )
 
-from .cluster_arguments import check_criteria
-from .fault_facts import check_names_groups, check_names_topics
+from .cluster_arguments import check_criteria, check_node
+from .fault_facts import check_is_served, check_names_groups, check_names_topics
 from .fault_names import api_key_of, error_code_of
 
 if TYPE_CHECKING:
@@ -361,14 +361,16 @@ class FaultRules:
     """The rules of a cluster, its pauses, and the release of Kafka that it pretends to be.
 
     ``draw`` returns a random number from 0 to 1, ``metadata`` a copy of the metadata of now, None
-    if no node is running.
+    if no node is running. ``nodes`` is how many nodes there are.
     """
 
     def __init__(
         self,
         draw: Callable[[], float] = float,
         metadata: Callable[[], MetadataImage | None] = lambda: None,
+        nodes: int = 1,
     ) -> None:
+        self.nodes = nodes
         self._draw = draw
         self._metadata = metadata
         self._rules: tuple[FaultRule, ...] = ()
@@ -394,7 +396,8 @@ class FaultRules:
         """Add a rule for requests of an API (``"Produce"``) that match all that is given.
 
         A rule without a fault changes nothing, counts, and says so in the log. Raises
-        ``ValueError`` if requests of the API have no topics, partitions or groups to match.
+        ``ValueError`` if requests of the API have no topics, partitions or groups to match, not
+        this version, or the cluster not this node.
         """
         api_key = api if isinstance(api, ApiKey) else api_key_of(api)
         if topic is not None or partition is not None:
@@ -403,8 +406,11 @@ class FaultRules:
             check_names_groups(api_key)
         check_criteria(
             {"topic": topic, "client_id": client_id, "group": group},
-            {"partition": partition, "node": node, "version": version},
+            {"partition": partition, "version": version},
         )
+        check_is_served(api_key, version)
+        if node is not None:
+            check_node(node, self.nodes)
         exact = {"node": node, "client_id": client_id, "version": version}
         requests = RequestFilter(
             api_key=api_key,
@@ -427,7 +433,8 @@ class FaultRules:
 
         Connections stay open and new ones are accepted, as if the process were stopped.
         """
-        check_criteria({}, {"node": node})
+        if node is not None:
+            check_node(node, self.nodes)
         pause = Pause(node, self._remove_pause)
         self._pauses = (*self._pauses, pause)
         return pause

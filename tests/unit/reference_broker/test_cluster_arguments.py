@@ -58,18 +58,34 @@ def test_what_a_rule_cannot_do_is_refused(
         ({"partition": "0"}, TypeError, "partition must be an int, not '0'"),
         ({"partition": -1}, ValueError, "partition must be 0 or more, not -1"),
         ({"node": "0"}, TypeError, "node must be an int, not '0'"),
+        ({"node": 7}, ValueError, "no node 7; nodes: 0, 1, 2"),
         ({"version": "11"}, TypeError, "version must be an int, not '11'"),
+        ({"version": 99}, ValueError, "Produce has no version 99; versions: 3-13"),
     ],
 )
 def test_criteria_that_no_request_has_are_refused(
     criteria: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    rules = FaultRules()
+    rules = FaultRules(nodes=3)
 
     with pytest.raises(error, match=words):
         rules.on("Produce", **criteria)
 
     assert rules.rules == ()
+
+
+def test_rules_on_requests_that_no_broker_serves_are_refused() -> None:
+    with pytest.raises(ValueError, match="no broker serves Vote: a rule on it cannot match"):
+        FaultRules().on("Vote")
+
+
+def test_a_node_that_is_not_there_cannot_be_paused() -> None:
+    rules = FaultRules(nodes=3)
+
+    with pytest.raises(ValueError, match="no node 3; nodes: 0, 1, 2"):
+        rules.pause(3)
+
+    assert not rules.has_any
 
 
 def test_a_number_of_an_api_is_refused_as_its_name_would_be() -> None:
@@ -167,6 +183,9 @@ def test_calls_refuse_other_types_before_they_change_anything(
         (lambda cluster: cluster.faults.on("Produce").error(0), "NONE is not an error"),
         (lambda cluster: cluster.faults.on("Produce").error("NONE"), "NONE is not an error"),
         (lambda cluster: cluster.skew_clock(float("nan")), "seconds must be a finite number"),
+        (lambda cluster: cluster.skew_clock(1e30), r"from 1970 to 9999, not 1e\+30"),
+        (lambda cluster: cluster.skew_clock(-1e10), r"seconds must be from -\d+ to 2\d+, so that"),
+        (lambda cluster: cluster.requests(node=1), "no node 1; nodes: 0"),
         (
             lambda cluster: cluster.seed({"a": [{"timestamp_ms": 2**70}]}),
             "timestamp_ms of a record must fit in 64 bits",

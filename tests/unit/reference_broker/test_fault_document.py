@@ -70,6 +70,8 @@ def test_a_document_sets_rules_and_the_release() -> None:
         ({"fault": [{"api": "Fetch", "truncate": "x"}]}, "truncate must be a number or true"),
         ({"fault": [{"api": "Fetch", "error": "NO"}]}, "fault 1: no error 'NO'"),
         ({"fault": [{"api": "Fetch", "node": "0", "delay": 1}]}, "node must be a number, not '0'"),
+        ({"fault": [{"api": "Fetch", "node": 7, "delay": 1}]}, "fault 1: no node 7; nodes: 0"),
+        ({"fault": [{"api": "Fetch", "version": 99, "delay": 1}]}, "Fetch has no version 99"),
         ({"fault": [{"api": "Fetch", "topic": 1, "delay": 1}]}, "topic must be a text, not 1"),
         ({"pretend": "1.0"}, "pretend: no release '1.0'"),
         ({}, "the file is empty: it needs [[fault]] tables"),

@@ -43,8 +43,8 @@ def test_an_unknown_error_is_refused_with_an_example() -> None:
         ({"node": 1}, {}, False),
         ({"client_id": "app"}, {}, True),
         ({"client_id": "other"}, {}, False),
-        ({"version": 12}, {}, True),
-        ({"version": 11}, {}, False),
+        ({"version": 9}, {"version": 9}, True),
+        ({"version": 9}, {"version": 8}, False),
         ({"group": "g"}, {"groups": ("f", "g")}, True),
         ({"group": "g"}, {}, False),
         ({"topic": "t"}, {"partitions": (("t", 0),)}, True),
@@ -58,7 +58,7 @@ def test_an_unknown_error_is_refused_with_an_example() -> None:
 def test_a_rule_matches_all_that_it_names(
     criteria: dict[str, object], facts: dict[str, object], matches: bool
 ) -> None:
-    rules = FaultRules()
+    rules = FaultRules(nodes=2)
     rules.on("OffsetCommit", **criteria).close()  # type: ignore[arg-type]
 
     assert (rules.effect_on(request(ApiKey.OFFSET_COMMIT, **facts)) is not None) is matches
