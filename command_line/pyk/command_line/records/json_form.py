@@ -24,6 +24,8 @@ BASE64 = "base64"
 FIELDS = ("key", "value", "headers", "partition", "timestamp")
 WRITTEN_BY_PYK = ("topic", "offset")
 """Fields of ``pyk consume --json`` that do not matter when its output is sent again."""
+NO_TIMESTAMP = -1
+"""What ``pyk consume --json`` writes for a record of an old client that gave it none."""
 KNOWN = frozenset({*FIELDS, *WRITTEN_BY_PYK})
 DIGITS_KEPT = len("-0.12345678901234567e-308")
 """A program that writes a float with as many digits as it ever needs writes no more than this."""
@@ -70,7 +72,7 @@ def parse_record(line: bytes) -> OutgoingRecord:
         value=_data(form.get("value")),
         headers=tuple(_headers(form.get("headers") or ())),
         partition=_number(form, "partition"),
-        timestamp_ms=_number(form, "timestamp"),
+        timestamp_ms=_timestamp(form),
     )
 
 
@@ -99,6 +101,12 @@ def _encoded(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{text!r} has half a surrogate pair, which is no character") from None
+
+
+def _timestamp(form: dict[str, Any]) -> int | None:
+    """Return the time of a record, None for that of a record which had none."""
+    time_ms = _number(form, "timestamp")
+    return None if time_ms == NO_TIMESTAMP else time_ms
 
 
 def _number(form: dict[str, Any], name: str) -> int | None:

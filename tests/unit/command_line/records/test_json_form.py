@@ -97,3 +97,10 @@ def test_an_error_says_what_is_wrong(line: bytes, words: str) -> None:
         parse_record(line)
 
     assert str(raised.value).startswith(words)
+
+
+def test_a_record_without_timestamp_is_sent_with_the_time_of_sending() -> None:
+    line = to_json(ConsumerRecord("t", 0, 0, value=b"v"))
+
+    assert b'"timestamp":-1,' in line
+    assert parse_record(line).timestamp_ms is None
