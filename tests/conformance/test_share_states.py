@@ -292,10 +292,18 @@ async def neighbour_at_the_same_coordinator(coordinator: ShareCoordinator) -> Sh
 
 
 async def test_requests_about_nothing_get_empty_answers(coordinator: ShareCoordinator) -> None:
-    topic = read_share_group_state.ReadStateData(topic_id=coordinator.key.topic_id)
+    await coordinator.initialize(1)
+    partition = read_share_group_state.PartitionData(partition=0)
+    empty, topic = (
+        read_share_group_state.ReadStateData(topic_id=coordinator.key.topic_id, partitions=each)
+        for each in ([], [partition])
+    )
     for request in (
         read_share_group_state.ReadShareGroupStateRequest(group_id="workers"),
-        read_share_group_state.ReadShareGroupStateRequest(group_id="workers", topics=[topic]),
+        read_share_group_state.ReadShareGroupStateRequest(group_id="workers", topics=[empty]),
+        read_share_group_state.ReadShareGroupStateRequest(
+            group_id="workers", topics=[topic, empty]
+        ),
         read_share_group_state.ReadShareGroupStateRequest(group_id="", topics=[topic]),
     ):
         assert (await coordinator.client.ask(request, 0)).results == []

@@ -1,18 +1,23 @@
-"""Share coordinators on a node that crashes: what was answered is kept, and old records go."""
+"""Share coordinators: what was answered outlives a crash, old records go, refusals are told."""
 
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.delete_share_group_state import PartitionResult
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.protocol.messages.write_share_group_state import PartitionData, StateBatch
 from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.controller.names import SHARE_GROUP_STATE_TOPIC
 from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.handlers.share_group_deletion import DeleteServices, delete_share_group
 from pyk.reference_broker.handlers.share_groups import share_group_heartbeat
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import virtual_time
@@ -134,3 +139,49 @@ async def test_a_member_gets_its_partitions_whenever_the_node_crashes() -> None:
 
         async with running(memory) as again:
             assert await assigned(again, epoch) == [0, 1, 2], seconds
+
+
+@virtual_time
+async def test_a_node_that_does_not_coordinate_a_group_refuses_its_members() -> None:
+    async with running(MemoryFileSystem()) as node:  # the topic of groups does not exist yet
+        assert (await beat(node, 0)).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def refusing_to_delete(node: Node, refused: int) -> Any:
+    """Return services whose share coordinators do not delete the state of one partition."""
+
+    def delete(key: SharePartitionKey) -> Deferred[PartitionResult]:
+        if key.partition != refused:
+            return services.share_persister.delete(key)
+        result: Deferred[PartitionResult] = Deferred()
+        result.complete(PartitionResult(partition=refused, error_code=ErrorCode.NOT_COORDINATOR))
+        return result
+
+    services: DeleteServices = node.broker.services
+    return SimpleNamespace(
+        image=services.image,
+        shards=services.shards,
+        share_persister=SimpleNamespace(delete=delete),
+    )
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+@virtual_time
+async def test_a_group_whose_states_cannot_all_be_deleted_stays_until_they_are(
+    refused: int,
+) -> None:
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 2)
+        await node.create_groups_topic()
+        await assigned(node, (await beat(node, 0)).member_epoch)
+        await beat(node, -1)
+
+        answer = await value_of(delete_share_group(refusing_to_delete(node, refused), GROUP))
+        assert answer is ErrorCode.NOT_COORDINATOR
+
+        assert await value_of(delete_share_group(node.broker.services, GROUP)) is ErrorCode.NONE
+        for partition in range(2):
+            with pytest.raises(AssertionError, match="uninitialized"):
+                await acknowledged(node, partition)
+        answer = await value_of(delete_share_group(node.broker.services, GROUP))
+        assert answer is ErrorCode.GROUP_ID_NOT_FOUND
