@@ -24,9 +24,6 @@ class KeptStates:
         self._snapshot_offsets: dict[SharePartitionKey, int] = {}
         self._last_offset = 0
 
-    def __len__(self) -> int:
-        return len(self._states)
-
     def items(self) -> ItemsView[SharePartitionKey, ShareState]:
         return self._states.items()
 

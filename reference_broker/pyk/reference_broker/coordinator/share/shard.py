@@ -67,7 +67,6 @@ class ShareStateShard:
         self._config = config
         self._timers = timers
         self._topics_by_id = topics_by_id
-        self._pruned_before = 0
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -250,11 +249,7 @@ class ShareStateShard:
     def _prune(self, moment: Moment) -> Decision:
         """Remove the records before the oldest one that is needed."""
         self._schedule_pruning(moment)
-        offset = self.states.first_needed_offset
-        if offset <= self._pruned_before:
-            return NOTHING
-        self._pruned_before = offset
-        return Decision(drops_before=offset)
+        return Decision(drops_before=self.states.first_needed_offset)
 
     def _schedule_snapshots(self, moment: Moment) -> None:
         deadline = moment.after(self._config.cold_interval_ms)
