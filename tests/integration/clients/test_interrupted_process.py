@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from typing import Any
 
 import pytest
 
-from pyk.clients import Producer
+from pyk.clients import Consumer, Producer, ShareConsumer
+from pyk.clients.errors import WakeupError
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.session import HandlerSession
 from pyk.clients.processing.thread_driver import ThreadRunner
 from support.blocking_consuming import produce, read, reader
+from support.interrupts import interrupted_everywhere
 from support.real_time import IN_TIME, eventually
 
 
@@ -83,3 +86,36 @@ def test_a_call_that_is_interrupted_as_it_has_begun_leaves_the_consumer_as_it_wa
             ThreadRunner(consumer, options, InterruptedSession).run()
 
         assert sorted(read(consumer, 3)) == [0, 1, 2]
+
+
+def is_as_it_was(consumer: Consumer[Any, Any] | ShareConsumer[Any, Any]) -> bool:
+    """Return whether nothing of a ``process()`` is left, and forget a wakeup that is left."""
+    core: Any = consumer._core
+    with contextlib.suppress(WakeupError):
+        consumer.poll(0)
+    calls = getattr(core, "position_calls", None)
+    return (
+        consumer._processor is None
+        and consumer._handlers is None
+        and (calls is None or (calls.handled is None and core.group.progress.handled is None))
+    )
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of weak references
+@pytest.mark.parametrize("kind", [Consumer, ShareConsumer])
+def test_a_call_that_is_interrupted_anywhere_leaves_nothing_behind(cluster, topic, kind):
+    with kind(cluster.bootstrap, topics=[topic], group_id=f"{topic}-{kind.__name__}") as consumer:
+
+        def process() -> None:
+            consumer.wakeup()
+            consumer.process(print)
+
+        consumer.poll(0)
+        process()  # imports what it needs: an import that is interrupted locks a module for ever
+        left: list[int] = []
+        points = interrupted_everywhere(process, lambda _: left.append(not is_as_it_was(consumer)))
+
+        assert points > 10, points
+        assert [number for number, is_left in enumerate(left, 1) if is_left] == []
+        process()

@@ -75,34 +75,49 @@ class ThreadRunner:
         self._workers = 0
         self._idle_workers = 0
         self._failure: BaseException | None = None
+        self._user: threading.Thread | None = None
+        """The thread of the call, unless the consumer was in use."""
+        self._patience = 0.0
+        """Seconds that handlers may take to finish when the call ends."""
         self._has_ended = False
+        self._session_ends = False
 
     def run(self) -> None:
         """Handle records until the consumer is closed or woken up, or a handler fails."""
-        self._consumer._begin_process()
+        if self._consumer._processor is None:
+            self._user = threading.current_thread()
         try:
-            self._run()
-        finally:
-            self._consumer._end_process()
-
-    def _run(self) -> None:
-        call = self._consumer._thread.call
-        patience = 0.0
-        try:
-            call(self._session.begin())  # may have begun also if a signal interrupts this
-            self._consumer._handlers = self._session.releases
-            patience = self._read()
-        finally:
             try:
-                self._stop_workers(patience)
-            finally:  # also if a signal interrupts the thread while handlers finish
-                self._has_ended = True
-                self._consumer._handlers = None
-                if not self._core.is_closed:
-                    call(self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS))
+                self._consumer._begin_process()
+                self._consumer._thread.call(self._session.begin())
+                self._consumer._handlers = self._session.releases
+                self._patience = self._read()
+            finally:
+                self._end()
+        finally:  # a signal may have interrupted that at any point
+            self._end()
         if self._failure is not None:
             self._core.buffer.clear_attention(PROCESS_ENDS | WAKEUP)
             raise self._failure
+
+    def _end(self) -> None:
+        """Leave the consumer as it was, unless that is done or another call is in progress."""
+        if self._user is None or self._consumer._processor is not self._user:
+            return
+        if not self._session_ends:
+            patience, self._patience = self._patience, 0.0  # once only
+            self._stop_workers(patience)
+            self._has_ended = True
+            self._consumer._handlers = None
+            if not self._core.is_closed:
+                seconds = min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS
+                self._consumer._thread.call(self._end_session(seconds))
+        self._consumer._end_process()
+
+    async def _end_session(self, seconds: float) -> None:
+        """End the session. A call that a signal interrupts may not even come here."""
+        self._session_ends = True
+        await self._session.end(seconds)
 
     def _read(self) -> float:
         """Read until there is a reason to end; return how many seconds handlers may still take."""
