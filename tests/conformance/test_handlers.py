@@ -24,6 +24,7 @@ from pyk.clients import (
     read,
     replay_dead_letters,
 )
+from pyk.clients.errors import NonEmptyGroupError
 from support.brokers import Kafka, make_topic
 from support.real_time import eventually
 
@@ -254,6 +255,10 @@ def test_a_record_that_fails_goes_over_the_retry_topic_to_the_dead_letters_and_b
     headers = {header["key"]: header["value"] for header in letter["headers"]}
     assert (headers["pyk-origin-topic"], headers["pyk-attempts"]) == (topic.encode(), b"4")
     assert headers["pyk-error-text"] == b"no such customer"
+    with Consumer(kafka.bootstrap, **options(topic, group, protocol)) as application:
+        eventually(lambda: application.poll(0.1) is not None and application.assignment())
+        with pytest.raises(NonEmptyGroupError, match="nothing was written"):
+            replay_dead_letters(kafka.bootstrap, dead, group_id=group)
     assert replay_dead_letters(kafka.bootstrap, dead) == 1
     assert [record["value"] for record in records_of(kafka, topic)][-1] == b"3"
     assert replay_dead_letters(kafka.bootstrap, dead) == 0

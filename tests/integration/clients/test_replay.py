@@ -6,13 +6,22 @@ import os
 
 import pytest
 
-from pyk.clients import Admin, Producer, replay_dead_letters
+from pyk.clients import (
+    Admin,
+    Consumer,
+    OffsetAndMetadata,
+    Producer,
+    TopicPartition,
+    replay_dead_letters,
+)
 from pyk.clients.errors import (
     ConfigurationError,
+    NonEmptyGroupError,
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
 from support.blocking_consuming import reader
+from support.real_time import eventually
 
 
 def dead_letters(cluster, dead_topic, origin, *values):
@@ -106,3 +115,47 @@ def test_options_of_all_clients_are_taken_and_unknown_ones_are_not(cluster, topi
     assert replay_dead_letters(cluster.bootstrap, topic, client_id="mender") == 0
     with pytest.raises(ConfigurationError, match="'dry_run' is not an option"):
         replay_dead_letters(cluster.bootstrap, topic, dry_run=True)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_the_group_of_an_application_that_runs_is_refused_before_anything_is_written(
+    cluster, topic, protocol
+):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    dead_letters(cluster, dead_topic, topic, b"1")
+    with reader(cluster, topic, group_id=topic, group_protocol=protocol) as application:
+        application.poll(0)
+        eventually(lambda: application.poll(0.1) is not None and application.assignment())
+
+        with pytest.raises(NonEmptyGroupError, match="nothing was written: stop its members"):
+            replay_dead_letters(cluster.bootstrap, dead_topic, group_id=topic)
+
+        assert not application.poll(0.5)
+    assert replay_dead_letters(cluster.bootstrap, dead_topic, group_id=topic) == 1
+
+
+def test_members_that_join_during_a_replay_are_told_of_with_what_was_written(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    dead_letters(cluster, dead_topic, topic, b"1")
+    with (
+        cluster.faults.on("OffsetCommit").after(1).error("UNKNOWN_MEMBER_ID"),
+        pytest.raises(NonEmptyGroupError, match="1 record written"),
+    ):
+        replay_dead_letters(cluster.bootstrap, dead_topic)
+
+
+def test_the_notes_of_the_group_are_kept_where_there_is_nothing_to_replay(cluster, topic):
+    dead_topic = f"{topic}.dead"
+    cluster.create_topic(dead_topic)
+    dead_letters(cluster, dead_topic, topic, b"1")
+    noted = OffsetAndMetadata(1, "a note")
+    with Consumer[bytes, bytes](cluster.bootstrap, group_id=topic) as consumer:
+        consumer.commit({TopicPartition(dead_topic, 0): noted})
+
+        assert replay_dead_letters(cluster.bootstrap, dead_topic, group_id=topic) == 0
+
+        (committed,) = consumer.committed([(dead_topic, 0)]).values()
+    assert committed is not None
+    assert committed.metadata == "a note"

@@ -8,15 +8,19 @@ from typing import Any, Unpack
 
 from pyk.clients.config import ClientConfig, ClientOptions, ConsumerConfig, ProducerConfig
 from pyk.clients.consumer import Consumer
+from pyk.clients.consumer.commits.offsets_argument import CommitArgument
 from pyk.clients.engine.topic_names import UNKNOWN_TOPIC_SECONDS, unknown_topic
 from pyk.clients.errors import (
+    CommitFailedError,
     ConfigurationError,
     KafkaTimeoutError,
+    NonEmptyGroupError,
     UnknownTopicOrPartitionError,
 )
 from pyk.clients.processing.dead_letters import MOVING, origin_topic, own_headers
 from pyk.clients.producer import Producer
-from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +40,9 @@ def replay_dead_letters(
     that pyk did not move are left where they are; a line in the log counts them. ``options`` are
     those of both clients. In asyncio use ``asyncio.to_thread``.
 
-    Raises :class:`UnknownTopicOrPartitionError` if there is no such topic.
+    Raises :class:`UnknownTopicOrPartitionError` if there is no such topic, and
+    :class:`NonEmptyGroupError` if the group has members, before anything is written. So it does if
+    members join it meanwhile; then the last records may be written twice.
     """
     shared = _shared(options)
     group = group_id or f"{topic}.replay"
@@ -54,6 +60,7 @@ def replay_dead_letters(
         partitions = _partitions(consumer, topic)
         consumer.assign(partitions)
         ends = consumer.end_offsets(partitions)
+        _check_group(consumer, group, partitions)
         count = left = 0
         while any(consumer.position(partition) < end for partition, end in ends.items()):
             records = consumer.poll()
@@ -61,7 +68,12 @@ def replay_dead_letters(
                 r for r in records if r.offset < ends[TopicPartition(r.topic, r.partition)]
             ]
             written = _write_back(producer, before_end)
-            consumer.commit(before_end)
+            _commit(
+                consumer,
+                group,
+                before_end,
+                f"{counted(written, 'record')} written, which the next call writes again",
+            )
             count += written
             left += len(before_end) - written
     if left:
@@ -92,6 +104,33 @@ def _partitions(consumer: Consumer[bytes, bytes], topic: str) -> list[TopicParti
             raise unknown_topic(topic) from None
         numbers = consumer.partitions_for(topic)
     return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
+def _check_group(
+    consumer: Consumer[bytes, bytes], group: str, partitions: Sequence[TopicPartition]
+) -> None:
+    """Raise if the group takes no commits, by committing what it has committed already."""
+    offsets = {
+        partition: committed or OffsetAndMetadata(consumer.position(partition))
+        for partition, committed in consumer.committed(partitions).items()
+    }
+    _commit(consumer, group, offsets, "nothing was written")
+
+
+def _commit(
+    consumer: Consumer[bytes, bytes],
+    group: str,
+    offsets: CommitArgument,
+    outcome: str,
+) -> None:
+    try:
+        consumer.commit(offsets)
+    except CommitFailedError as error:
+        raise NonEmptyGroupError(
+            f"the group {group!r} has members, which alone commit for it, so it cannot remember "
+            f"what is replayed; {outcome}: stop its members, or replay with another group_id",
+            group_id=group,
+        ) from error
 
 
 def _write_back(producer: Producer[bytes, bytes], records: Sequence[Any]) -> int:
