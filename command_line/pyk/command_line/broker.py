@@ -13,7 +13,7 @@ import click
 from pyk.command_line.frame.commands import PlainCommand
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.reference_broker.address import format_address
-from pyk.reference_broker.cluster import AsyncCluster
+from pyk.reference_broker.cluster import AsyncCluster, until_failed
 from pyk.reference_broker.config import InvalidConfigError
 from pyk.reference_broker.security.certificates import MissingPackageError
 from pyk.reference_broker.storage import StorageError
@@ -193,7 +193,7 @@ async def _run(cluster: AsyncCluster, client_properties: str | None) -> None:
             click.echo(f"READY {cluster.bootstrap}")
         except OSError as error:
             raise _OutputError(error) from error
-        await asyncio.Event().wait()
+        raise await until_failed(cluster)
 
 
 def _users(given: tuple[str, ...]) -> dict[str, str] | None:

@@ -41,6 +41,7 @@ from .deferred import Deferred
 from .directory_reports import DirectoryReports
 from .disk import disk_for
 from .errors import ApiError
+from .failed_directories import FailedDirectories
 from .handlers.dispatcher import Dispatcher
 from .handlers.table import SERVED
 from .listeners import Endpoint, Listeners
@@ -57,7 +58,6 @@ from .replicas import Replicas
 from .services import BrokerServices
 from .shard_kinds import SHARD_KINDS
 from .storage import LogManager, StorageError
-from .storage.log_directory import LogDirectory
 from .tcp_channels import TcpChannels
 from .waiting_requests import WaitingRequests
 
@@ -214,6 +214,8 @@ class Broker:
                 advertised_listeners=tuple(map(str, self.listeners.advertised)),
             )
             await self._register(self.listeners.advertised)
+            if self._logs.lost is not None:
+                raise self._logs.lost
         except BaseException:
             await self._close_connections()
             await self._close_logs()
@@ -291,8 +293,7 @@ class Broker:
         if not logs.was_shut_down_cleanly:
             await begin_leader_epochs(self.controller, self.node_id)
         self.services = self._new_services(replicas)
-        loop = asyncio.get_running_loop()
-        logs.when_failed(lambda *failed: loop.call_soon_threadsafe(self._directory_failed, *failed))
+        self.failed_directories = FailedDirectories(logs, self.follower, self._directory_reports)
         logs.set_strays_aside(self._is_known)
         for _ in self.follower.follow_all(is_clean=logs.was_shut_down_cleanly):
             await asyncio.sleep(0)
@@ -302,11 +303,6 @@ class Broker:
 
         interval_ms = self.configs.broker.delegation_token_expiry_check_interval_ms
         return TokenExpiry(self.controller, self._timers.queue, self.moment, interval_ms)
-
-    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
-        """Go on without a directory whose disk has failed (KIP-112)."""
-        self.follower.went_offline(self._logs.take_offline(directory, error))
-        self._directory_reports.failed(directory.directory_id)
 
     def _new_services(self, replicas: Replicas) -> BrokerServices:
         return BrokerServices(

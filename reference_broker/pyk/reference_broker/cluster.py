@@ -21,7 +21,6 @@ from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.network import Network
 from pyk.runtime.network.host_name import reachable_host
-from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
@@ -33,9 +32,10 @@ from .cluster_arguments import (
     check_skew,
     checked_configs,
 )
-from .cluster_environment import environment_of, paths_of
+from .cluster_environment import check_clock, environment_of, paths_of
 from .config import BrokerConfigLayers
 from .data_folders import METADATA_LOG_DIR, data_folders
+from .failed_nodes import FailedNodes
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .listener_arguments import (
@@ -63,12 +63,10 @@ if TYPE_CHECKING:
     from .record_notation import WrittenRecord
     from .security.client_files import ClientFolder
     from .services import BrokerServices
+    from .storage import StorageError
 
 DataDir = str | PathLike[str] | Iterable[str | PathLike[str]]
 """A folder, or several: each node then has a log directory in each of them."""
-
-MOST_SECONDS_APART = 1.0
-"""A clock and a loop that belong together differ by roundings, and a pause of the process."""
 
 OPEN_IT = "enter it with a `with` statement, or call open()"
 ENTER_IT = "enter it with `async with`, or await open()"
@@ -134,6 +132,7 @@ class AsyncCluster:
         self._brokers: dict[int, Broker] = {}
         self._injectors: dict[int, FaultInjector] = {}
         self._request_log = RequestLog()
+        self._failed_nodes = FailedNodes()
         self._how_to_open = ENTER_IT
         self._loop: asyncio.AbstractEventLoop | None = None
         self.faults = FaultRules(environment.random.random, self._metadata, brokers)
@@ -241,7 +240,7 @@ class AsyncCluster:
 
     async def open(self) -> None:
         """Start all nodes."""
-        self._check_clock()
+        check_clock(self.clock, asyncio.get_running_loop().time())
         for node in range(len(self._listeners)):
             await self.start(node)
 
@@ -253,19 +252,6 @@ class AsyncCluster:
                 "as with a fixture of the same loop_scope as its tests"
             )
 
-    def _check_clock(self) -> None:
-        """Raise unless a clock that was passed in is that of the event loop, which has all timers.
-
-        Tools that freeze time freeze that of the loop, too.
-        """
-        if type(self.clock) is SystemClock:
-            return
-        if abs(self.clock.now() - asyncio.get_running_loop().time()) > MOST_SECONDS_APART:
-            raise RuntimeError(
-                f"clock={self.clock!r} is not the clock of this event loop, so nothing would be "
-                "due in time: for virtual time run AsyncCluster in World().run(main())"
-            )
-
     async def close(self) -> None:
         """Stop all nodes."""
         if self._client_folder is not None:
@@ -274,12 +260,14 @@ class AsyncCluster:
             self.disk.heal()  # what a test has left must not fail what ends it
         for node in list(self._brokers):
             await self.stop(node)
+        await self._failed_nodes.ended()
 
     async def start(self, node: int = 0) -> None:
         """Start a node, on the port it had before."""
         self._check_node(node)
         if node in self._brokers:
             raise RuntimeError(f"node {node} is already running")
+        await self._failed_nodes.ended()
         config = {**self._config, "node.id": str(node)}
         if METADATA_LOG_DIR in config:
             configured = config[METADATA_LOG_DIR]
@@ -296,6 +284,12 @@ class AsyncCluster:
         assert broker.listeners is not None
         self._listeners[node] = broker.listeners
         self._brokers[node] = broker
+        broker.failed_directories.when_lost = partial(self._end_failed, node, broker)
+        self._failed_nodes.started(node)
+
+    def _end_failed(self, node: int, broker: Broker, error: StorageError) -> None:
+        if self._brokers.get(node) is broker:
+            self._failed_nodes.end(node, self._take(node), error)
 
     def log_dirs(self, node: int = 0) -> tuple[str, ...]:
         """Return the directories that a node has its logs in: ``disk.fail(path)`` breaks one."""
@@ -477,7 +471,8 @@ class AsyncCluster:
 
     def _controller(self) -> Broker:
         if not self._brokers:
-            raise RuntimeError(f"no node is running: {self._how_to_open}, or start a node")
+            reason = f"no node is running: {self._how_to_open}, or start a node"
+            raise RuntimeError(self._failed_nodes.why(0) or reason)
         return next(iter(self._brokers.values()))
 
     def _is_running(self, broker: Broker) -> bool:
@@ -486,9 +481,15 @@ class AsyncCluster:
     def _take(self, node: int) -> Broker:
         if node not in list(self._brokers):  # a dict would not take a node that is no number
             running = ", ".join(map(str, self._brokers)) or "none"
-            raise RuntimeError(f"node {node!r} is not running; running nodes: {running}")
+            reason = f"node {node!r} is not running; running nodes: {running}"
+            raise RuntimeError(self._failed_nodes.why(node) or reason)
         self._injectors.pop(node).end()
         return self._brokers.pop(node)
+
+
+async def until_failed(cluster: AsyncCluster) -> StorageError:
+    """Wait until a node has stopped because its disks have failed, and return why."""
+    return await cluster._failed_nodes.first()
 
 
 def whereabouts(cluster: AsyncCluster) -> str:

@@ -14,6 +14,9 @@ from pyk.runtime.system_clock import SystemClock
 
 from .broker import Environment
 
+MOST_SECONDS_APART = 1.0
+"""A clock and a loop that belong together differ by roundings, and a pause of the process."""
+
 
 def environment_of(
     clock: Clock | None,
@@ -54,6 +57,18 @@ def _faulty(filesystem: FileSystem, clock: Clock) -> FileSystem:
     return (
         FaultyFileSystem(filesystem) if advance is None else FaultyFileSystem(filesystem, advance)
     )
+
+
+def check_clock(clock: Clock, loop_time: float) -> None:
+    """Raise unless a clock that was passed in is that of the event loop, which has all timers.
+
+    Tools that freeze time freeze that of the loop, too.
+    """
+    if type(clock) is not SystemClock and abs(clock.now() - loop_time) > MOST_SECONDS_APART:
+        raise RuntimeError(
+            f"clock={clock!r} is not the clock of this event loop, so nothing would be due in "
+            "time: for virtual time run AsyncCluster in World().run(main())"
+        )
 
 
 def paths_of(data_dir: object) -> list[str] | None:

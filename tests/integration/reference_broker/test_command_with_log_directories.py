@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -132,3 +133,27 @@ def test_a_killed_broker_loses_nothing_of_partitions_that_move(tmp_path: Path) -
 
     assert stored == list(range(sent))
     assert len(places) == 1
+
+
+CHECKED_OFTEN = (
+    *("--config", "log.initial.task.delay.ms=100"),
+    *("--config", "replica.high.watermark.checkpoint.interval.ms=100"),
+)
+
+
+@pytest.mark.parametrize("others", [(), ("b",)])
+def test_a_broker_ends_when_the_directory_of_its_metadata_log_is_gone(
+    tmp_path: Path, others: tuple[str, ...]
+) -> None:
+    more = [option for name in others for option in ("--data-dir", str(tmp_path / name))]
+    with BrokerProcess(tmp_path / "a", *more, *CHECKED_OFTEN) as broker:
+        shutil.rmtree(tmp_path / "a")
+
+        _, err = broker.process.communicate(timeout=IN_TIME)
+
+    (line,) = [each for each in err.splitlines() if "has stopped" in each]
+    assert broker.process.returncode == 1
+    assert line.startswith("error: node 0 has stopped: data directory")
+    assert str(tmp_path / "a" / "node0") in line
+    assert "No such file or directory" in line
+    assert "Traceback" not in err

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from pyk.reference_broker.storage.data_directory import DataDirectory, unusable
 from pyk.reference_broker.storage.errors import FailedDirectoryError, StorageError
 from pyk.reference_broker.storage.meta_properties import read_meta_properties
+from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import FileSystem
 
 if TYPE_CHECKING:
     from random import Random
+
+
+METADATA_LOG = "__cluster_metadata-0"
 
 
 @slotted.define
@@ -55,7 +59,8 @@ def open_data_directories(
     try:
         _check_metadata_directory(filesystem, metadata_path, others)
         for path in (metadata_path, *others):
-            used = filesystem if path == metadata_path else _watched(filesystem, path)
+            vital_log = METADATA_LOG if path == metadata_path else ""
+            used = WatchedFileSystem(filesystem, path, vital_log)
             try:
                 opened = DataDirectory.open(
                     used, path, node_id=node_id, cluster_id=cluster_id, random=random
@@ -80,13 +85,6 @@ def none_usable(failures: Iterable[StorageError]) -> StorageError:
     """Return the error for a broker that has no directory for logs."""
     why = "; ".join(error.message for error in failures)
     return StorageError(f"none of the data directories can be used: {why}")
-
-
-def _watched(filesystem: FileSystem, path: str) -> FileSystem:
-    """Return a file system that notices when the disk has failed: the broker goes on without it."""
-    from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
-
-    return WatchedFileSystem(filesystem, path)
 
 
 def _check_metadata_directory(

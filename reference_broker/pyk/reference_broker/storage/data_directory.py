@@ -18,6 +18,7 @@ from pyk.reference_broker.storage.meta_properties import (
     write_meta_properties,
 )
 from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
+from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import DirectoryLockedError, FileSystem, Lock
 
@@ -41,7 +42,7 @@ _FUTURE_DIRECTORY = re.compile(rf"{_LOG_DIRECTORY.pattern}\.[0-9a-f]{{32}}{FUTUR
 class DataDirectory:
     """A data directory that is locked for one broker. ``close`` unlocks it."""
 
-    filesystem: FileSystem
+    filesystem: WatchedFileSystem
     path: str
     properties: MetaProperties
     was_shut_down_cleanly: bool
@@ -51,7 +52,7 @@ class DataDirectory:
     @classmethod
     def open(
         cls,
-        filesystem: FileSystem,
+        filesystem: WatchedFileSystem,
         path: str,
         *,
         node_id: int,

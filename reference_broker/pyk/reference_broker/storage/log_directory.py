@@ -26,6 +26,7 @@ from pyk.reference_broker.storage.log_names import LogNames
 from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
 from pyk.reference_broker.storage.segment import LOG_SUFFIX
 from pyk.reference_broker.storage.storage_environment import StorageEnvironment
+from pyk.runtime.filesystem.atomic_write import read_if_exists
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
@@ -386,15 +387,12 @@ class LogDirectory:
     def abandon(self) -> None:
         """Release all files and write nothing, as if the process had died."""
         self._release()
-        self.data_directory.close(None)
+        with contextlib.suppress(OSError):
+            self.data_directory.close(None)
 
     def when_failed(self, listener: Callable[[OSError], object]) -> None:
-        """Call ``listener``, in any thread, when the disk has failed, if that is watched."""
-        from pyk.reference_broker.storage.watched_filesystem import WatchedFileSystem
-
+        """Call ``listener``, in any thread, when the disk has failed."""
         watched = self.data_directory.filesystem
-        if not isinstance(watched, WatchedFileSystem):
-            return
         watched.when_failed = listener
         if watched.failure is not None:
             listener(watched.failure)
@@ -402,7 +400,7 @@ class LogDirectory:
     def look(self) -> None:
         """Look whether the directory is still there, although nobody uses it."""
         with contextlib.suppress(OSError):
-            self.data_directory.filesystem.size(f"{self.path}/{META_PROPERTIES_FILE}")
+            read_if_exists(self.data_directory.filesystem, f"{self.path}/{META_PROPERTIES_FILE}")
 
     def fail(self, error: StorageError) -> None:
         """Put all logs out of use: the disk has failed. Nothing is written any more.

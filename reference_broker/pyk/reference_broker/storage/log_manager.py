@@ -47,7 +47,8 @@ class LogManager:
     The broker drives its maintenance: ``for task in manager.due(): manager.perform(task)``, again
     at ``next_due``; and its ``compactor`` and ``moves``. Whatever waits for the device is given to
     ``disk``. ``homes`` tells which directory a log is in. ``failures`` are the directories that are
-    offline, by path, with what is wrong with each.
+    offline, by path, with what is wrong with each. ``lost`` says why the broker cannot go on, None
+    while it can.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class LogManager:
         self.config = config
         self.log_dirs = tuple(log_dirs)
         self.failures: dict[str, StorageError] = dict(found.failed)
+        self.lost: StorageError | None = None
         self._is_closed = False
         self._clock = environment.clock
         self._directories = list(self._usable(found, environment))
@@ -304,16 +306,21 @@ class LogManager:
                 directory.look()  # Kafka writes this file also if nothing has changed
 
     def when_failed(self, listener: Callable[[LogDirectory, OSError], object]) -> None:
-        """Call ``listener`` when a directory fails, in any thread; then ``take_offline`` it.
-
-        The directory of the metadata log is not watched: without it the broker could not go on.
-        """
-        for directory in self._directories[1:]:
+        """Call ``listener`` when a directory fails, in any thread; then ``take_offline`` it."""
+        for directory in self._directories:
             directory.when_failed(partial(listener, directory))
 
     def take_offline(self, directory: LogDirectory, error: OSError) -> list[TopicPartition]:
-        """Use a directory no more; return the partitions that have their logs there."""
+        """Use a directory no more; return the partitions that have their logs there.
+
+        Without the one of the metadata log, or without any for logs, all is ``lost``.
+        """
         if self._is_closed or directory not in self._directories:
+            return []
+        if directory is self._metadata_directory:
+            self.lost = FailedDirectoryError(
+                f"data directory {directory.path}, which has the metadata log, has failed: {error}"
+            )
             return []
         failure = FailedDirectoryError(f"data directory {directory.path} has failed: {error}")
         self._directories.remove(directory)
@@ -328,6 +335,8 @@ class LogManager:
             error,
         )
         directory.fail(failure)
+        if not self.homes.directories:
+            self.lost = none_usable(self.failures.values())
         return lost
 
     def close(

@@ -2,14 +2,20 @@
 
 Code that uses a file handles its error and goes on; that the whole directory is lost nobody could
 tell from one error. So each error passes here, and the first that means a broken disk is told.
+
+A broker ends with the directory of its metadata log. So an error of another log there means that
+this log alone has failed, unless its disk does not answer otherwise either.
 """
 
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
+from pyk.runtime.filesystem.atomic_write import read_if_exists
 from pyk.runtime.filesystem.interface import Buffer, File, FileSystem, Lock
 
 SIGNS_OF_FAILURE = frozenset(
@@ -25,6 +31,10 @@ SIGNS_OF_FAILURE = frozenset(
     )
 )
 """A full disk, or too few descriptors, may pass: what cannot be done for now is refused."""
+
+_LOG = re.compile(r".+-[0-9]+([./].*)?")
+"""The path, inside the directory, of a log, also of one that is moved or deleted, or of its file.
+"""
 
 SIGNS_OF_A_LOST_DIRECTORY = frozenset((errno.ENOENT, errno.ENOTDIR))
 """They are normal for one file, unless the directory of all is gone."""
@@ -46,22 +56,22 @@ class WatchedFile:
         try:
             return self._file.read_at(position, size)
         except OSError as error:
-            self._watched.notice(error)
+            self._watched.notice(error, self.path)
             raise
 
     def write_at(self, position: int, parts: Sequence[Buffer]) -> None:
         try:
             self._file.write_at(position, parts)
         except OSError as error:
-            self._watched.notice(error)
+            self._watched.notice(error, self.path)
             raise
 
     def truncate(self, size: int) -> None:
-        with self._watched.noticing():
+        with self._watched.noticing(self.path):
             self._file.truncate(size)
 
     def flush(self) -> None:
-        with self._watched.noticing():
+        with self._watched.noticing(self.path):
             self._file.flush()
 
 
@@ -69,14 +79,16 @@ class WatchedFileSystem:
     """Passes everything on to ``filesystem`` for the directory at ``path``.
 
     ``failure`` is the first error that means that the directory is lost. ``when_failed`` is called
-    with it, in the thread that met it.
+    with it, in the thread that met it. ``vital_log`` is the name of the log that the directory is
+    lost with, empty if it is lost with any.
     """
 
-    def __init__(self, filesystem: FileSystem, path: str) -> None:
+    def __init__(self, filesystem: FileSystem, path: str, vital_log: str = "") -> None:
         self.failure: OSError | None = None
         self.when_failed: Callable[[OSError], object] = lambda error: None
         self._filesystem = filesystem
         self._path = path
+        self._vital_log = vital_log
 
     @property
     def waits_for_device(self) -> bool:
@@ -86,74 +98,89 @@ class WatchedFileSystem:
     def max_open_files(self) -> int:
         return self._filesystem.max_open_files
 
-    def notice(self, error: OSError) -> None:
-        """Look at an error that an operation in the directory met."""
-        if self.failure is None and self._means_failure(error):
+    def notice(self, error: OSError, path: str) -> None:
+        """Look at an error that an operation on ``path`` met."""
+        if self.failure is None and self._means_failure(error, path):
             self.failure = error
             self.when_failed(error)
 
-    def _means_failure(self, error: OSError) -> bool:
+    def _means_failure(self, error: OSError, path: str) -> bool:
         if error.errno in SIGNS_OF_A_LOST_DIRECTORY:
             return not self._filesystem.is_directory(self._path)
-        return error.errno in SIGNS_OF_FAILURE
+        if error.errno not in SIGNS_OF_FAILURE:
+            return False
+        return not self._is_of_another_log(path) or not self._answers()
+
+    def _is_of_another_log(self, path: str) -> bool:
+        """Whether a path belongs to a log without which a directory is used all the same."""
+        name = path.removeprefix(self._path).strip("/")
+        is_vital = not self._vital_log or name.partition("/")[0] == self._vital_log
+        return not is_vital and _LOG.fullmatch(name) is not None
+
+    def _answers(self) -> bool:
+        try:
+            read_if_exists(self._filesystem, f"{self._path}/{META_PROPERTIES_FILE}")
+        except OSError:
+            return False
+        return True
 
     @contextmanager
-    def noticing(self) -> Iterator[None]:
-        """Notice the error of a block."""
+    def noticing(self, path: str) -> Iterator[None]:
+        """Notice the error of a block that does something with ``path``."""
         try:
             yield
         except OSError as error:
-            self.notice(error)
+            self.notice(error, path)
             raise
 
     def open(self, path: str, *, create: bool = False) -> File:
-        with self.noticing():
+        with self.noticing(path):
             return WatchedFile(self._filesystem.open(path, create=create), self)
 
     def lock(self, path: str) -> Lock:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.lock(path)
 
     def exists(self, path: str) -> bool:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.exists(path)
 
     def is_directory(self, path: str) -> bool:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.is_directory(path)
 
     def size(self, path: str) -> int:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.size(path)
 
     def size_and_modified_ms(self, path: str) -> tuple[int, int]:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.size_and_modified_ms(path)
 
     def volume_bytes(self, path: str) -> tuple[int, int] | None:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.volume_bytes(path)
 
     def list_directory(self, path: str) -> list[str]:
-        with self.noticing():
+        with self.noticing(path):
             return self._filesystem.list_directory(path)
 
     def make_directory(self, path: str) -> None:
-        with self.noticing():
+        with self.noticing(path):
             self._filesystem.make_directory(path)
 
     def rename(self, source: str, target: str) -> None:
-        with self.noticing():
+        with self.noticing(source):
             self._filesystem.rename(source, target)
 
     def remove(self, path: str) -> None:
-        with self.noticing():
+        with self.noticing(path):
             self._filesystem.remove(path)
 
     def remove_tree(self, path: str) -> None:
-        with self.noticing():
+        with self.noticing(path):
             self._filesystem.remove_tree(path)
 
     def sync_directory(self, path: str) -> None:
-        with self.noticing():
+        with self.noticing(path):
             self._filesystem.sync_directory(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 
 import pytest
 
@@ -168,10 +169,28 @@ def test_a_log_does_not_begin_in_a_directory_that_has_failed(filesystem):
 def test_no_log_begins_without_a_directory(filesystem):
     logs = MovingBroker(filesystem).logs
     for directory in tuple(logs.homes.directories):
-        logs.take_offline(directory, FAILURE)
+        logs.homes.take_offline(directory)
 
     with pytest.raises(StorageError, match="no data directory left for orders-0"):
         logs.homes.place(ORDERS)
+
+
+def test_all_is_lost_with_the_last_directory_for_logs(filesystem):
+    logs = MovingBroker(filesystem, log_dirs=(B, C), metadata_dir=A).logs
+
+    logs.take_offline(logs.homes.at(B), FAILURE)
+    assert logs.lost is None
+    logs.take_offline(logs.homes.at(C), FAILURE)
+
+    assert re.fullmatch("none of the data directories can be used: .*/b.*; .*/c.*", str(logs.lost))
+
+
+def test_all_is_lost_with_the_directory_of_the_metadata_log(filesystem):
+    logs = MovingBroker(filesystem).logs
+
+    logs.take_offline(logs.homes.at(A), FAILURE)
+
+    assert str(logs.lost).startswith("data directory /a, which has the metadata log, has failed")
 
 
 # Cordoned directories
