@@ -93,6 +93,8 @@ class Reading:
         self._positions: dict[TopicPartition, int] = {}
         self._printed: dict[TopicPartition, int] = {}
         """The offsets to commit."""
+        self._given_up: dict[TopicPartition, int] = {}
+        """The same of partitions that were revoked before they could be committed."""
         self._is_running = False
 
     def run(self) -> None:
@@ -147,7 +149,18 @@ class Reading:
 
     def forget(self, partitions: list[TopicPartition]) -> None:
         """Commit nothing of these partitions: other members have them, and may have committed."""
-        self._printed = {one: at for one, at in self._printed.items() if one not in partitions}
+        for one in self._printed.keys() & set(partitions):
+            self._given_up[one] = self._printed.pop(one)
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        """Print no record again of partitions that come back, unless the group is further."""
+        back = self._given_up.keys() & set(partitions)
+        committed = self._client.committed(back) if back else {}
+        for one in back:
+            at, of_group = self._given_up.pop(one), committed[one]
+            if of_group is None or of_group.offset <= at:
+                self._client.seek(one, at)
+                self._printed[one] = at
 
     def _room(self) -> int:
         """Return how many records may be printed yet, at most a batch."""
@@ -238,10 +251,13 @@ class Reading:
 
 
 class _HandOver(RebalanceListener):
-    """Tells a run which partitions go to other members."""
+    """Tells a run which partitions come, and go to other members."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+
+    def on_partitions_assigned(self, partitions: list[TopicPartition]) -> None:
+        self._reading.resume(partitions)
 
     def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
         self._reading.hand_over(partitions)
