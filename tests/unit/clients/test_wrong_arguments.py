@@ -265,6 +265,13 @@ def test_a_subscription_pattern_is_in_the_syntax_of_re2(pattern: str) -> None:
         SubscriptionPattern(pattern)
 
 
+def test_a_subscription_pattern_that_python_would_take_is_told_so() -> None:
+    with pytest.raises(ValueError, match=r"at position 4: .* plain str, has it$"):
+        SubscriptionPattern("pay-(?!test).*")
+    with pytest.raises(ValueError, match=r"missing closing \)$"):
+        SubscriptionPattern("(a")
+
+
 def test_the_pattern_of_a_subscription_pattern_is_a_str() -> None:
     with pytest.raises(TypeError, match="must be a str, not 5"):
         SubscriptionPattern(5)  # type: ignore[arg-type]

@@ -91,6 +91,54 @@ def test_invalid_pattern_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "at", "what", "instead"),
+    [
+        ("a(?=b)", 1, "a look-ahead (?=…)", "list what matches instead, as in (?:a|b)"),
+        ("a-(?!b).*", 2, "a negative look-ahead (?!…)", "list what matches instead"),
+        ("a(?<=b)", 1, "a look-behind (?<=…)", "list what matches instead"),
+        ("a(?<!b)", 1, "a negative look-behind (?<!…)", "list what matches instead"),
+        (r"(a)b\1", 4, r"a back reference \1", "write the text again"),
+        (r"(?P<n>a)\k<n>", 8, r"a back reference \k", "write the text again"),
+        ("(?P<n>a)(?P=n)", 8, "a back reference (?P=…)", "write the text again"),
+        ("ab++", 2, "a possessive quantifier ++", "write +"),
+        ("ab*?+", 2, "a possessive quantifier *?+", "write *?"),
+        ("a{2}+", 1, "a possessive quantifier {2}+", "write {2}"),
+        ("a(?>b)", 1, "an atomic group (?>…)", "write (?:…)"),
+        ("(a)?(?(1)b|c)", 4, "a condition (?(…)…)", "list what matches instead"),
+        ("a(?#b)", 1, "a comment (?#…)", "leave it out"),
+        (r"a\Z", 1, r"\Z", r"write \z, or nothing"),
+        (r"\u0041", 0, r"\u", r"write \x{…}"),
+    ],
+)
+def test_what_re2_lacks_is_named_with_its_position_and_what_to_write_instead(
+    pattern: str, at: int, what: str, instead: str
+) -> None:
+    expected = re.escape(f"at position {at}: {what} is not part of RE2: {instead}")
+    with pytest.raises(InvalidPatternError, match=f"^{expected}"):
+        Pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("ab**", "at position 2: * is repeated by *: put what is repeated in (?:…)"),
+        ("a|*b", "at position 2: nothing to repeat before *"),
+        ("ab)", "at position 2: unexpected )"),
+        ("a[b", "at position 1: missing closing ]"),
+        ("(ab", "at position 3: missing closing )"),
+        ("a[z-a]", "at position 2: invalid range z-a"),
+        ("ab{2,1}", "at position 2: repetitions in the wrong order"),
+        ("(?x)a", "at position 2: the flag x, for spaces and comments, is not one of RE2"),
+        (r"a\p{Greek}", r"at position 1: unknown class \p{Greek}: categories such as \p{L}"),
+        (r"a\y", r"at position 1: invalid escape \y"),
+    ],
+)
+def test_a_mistake_is_named_with_its_position(pattern: str, message: str) -> None:
+    with pytest.raises(InvalidPatternError, match=f"^{re.escape(message)}"):
+        Pattern(pattern)
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         "a" * (MAX_STEPS + 1),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from pyk.runtime import slotted
 
+from .absent import absent_escape, absent_flag, absent_group, absent_repetition
 from .characters import (
     MAX_CODE,
     POSIX,
@@ -30,13 +31,21 @@ MAX_REPETITIONS = 1_000
 MAX_DEPTH = 50
 """How deep groups may be in each other."""
 MAX_LENGTH = 1_000
+_KNOWN_CLASSES = r": categories such as \p{L} and \p{Lu} are known, scripts are not"
 
 Part = Callable[[Program, int], int]
 """Adds a part of an expression to a program before a place, and returns where the part begins."""
 
 
 class InvalidPatternError(Exception):
-    """A text that is no regular expression of RE2, or one that is too large."""
+    """A text that is no regular expression of RE2, or one that is too large.
+
+    ``reason`` says why without the position of what is wrong.
+    """
+
+    def __init__(self, reason: str, at: int | None = None) -> None:
+        super().__init__(reason if at is None else f"at position {at}: {reason}")
+        self.reason = reason
 
 
 class Pattern:
@@ -81,8 +90,12 @@ class _Parser:
     def parse(self) -> Part:
         whole = self._alternatives()
         if self._at < len(self._text):
-            raise InvalidPatternError("unexpected )")
+            raise self._refused("unexpected )")
         return whole
+
+    def _refused(self, what: str, at: int | None = None) -> InvalidPatternError:
+        """Return the error about what stands ``at`` a position, by default the present one."""
+        return InvalidPatternError(what, self._at if at is None else at)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -94,7 +107,7 @@ class _Parser:
     def _take(self) -> str:
         character = self._next
         if not character:
-            raise InvalidPatternError("unexpected end")
+            raise self._refused("unexpected end")
         self._at += 1
         return character
 
@@ -109,7 +122,7 @@ class _Parser:
         """Take everything before the next ``end``, and that."""
         found = self._text.find(end, self._at)
         if found < 0:
-            raise InvalidPatternError(f"missing {end}")
+            raise self._refused(f"missing {end}")
         taken, self._at = self._text[self._at : found], found + len(end)
         return taken
 
@@ -125,17 +138,20 @@ class _Parser:
 
     def _sequence(self) -> Part:
         parts: list[Part] = []
-        was_repeated = False
+        repetition = ""
         while self._next not in ("", "|", ")"):
+            begin = self._at
             limits = self._repetition()
             if limits is None:
                 parts += self._atoms()
-                was_repeated = False
-            elif not parts or was_repeated:
-                raise InvalidPatternError("nothing to repeat")
-            else:
-                parts[-1] = _repeated(parts[-1], *limits)
-                was_repeated = True
+                repetition = ""
+                continue
+            former, repetition = repetition, self._text[begin : self._at]
+            if former:
+                raise self._refused(absent_repetition(former, repetition), begin - len(former))
+            if not parts:
+                raise self._refused(f"nothing to repeat before {repetition}", begin)
+            parts[-1] = _repeated(parts[-1], *limits)
         return _all_of(parts)
 
     def _repetition(self) -> tuple[int, int | None] | None:
@@ -155,15 +171,15 @@ class _Parser:
         low, comma, high = self._text[self._at + 1 : max(end, self._at)].partition(",")
         if end < 0 or not _is_number(low) or not (_is_number(high) or not high):
             return None
-        self._at = end + 1
+        begin, self._at = self._at, end + 1
         if len(low) > 4 or len(high) > 4:
-            raise InvalidPatternError("too many repetitions")
+            raise self._refused("too many repetitions", begin)
         at_least = int(low)
         at_most = int(high) if high else None if comma else at_least
         if max(at_least, at_most or 0) > MAX_REPETITIONS:
-            raise InvalidPatternError("too many repetitions")
+            raise self._refused("too many repetitions", begin)
         if at_most is not None and at_most < at_least:
-            raise InvalidPatternError("repetitions in the wrong order")
+            raise self._refused("repetitions in the wrong order", begin)
         return at_least, at_most
 
     def _atoms(self) -> list[Part]:
@@ -190,19 +206,23 @@ class _Parser:
     def _group(self) -> Part:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise InvalidPatternError("groups are nested too deeply")
+            raise self._refused("groups are nested too deeply")
         inner = self._alternatives()
         if not self._skip(")"):
-            raise InvalidPatternError("missing closing )")
+            raise self._refused("missing closing )")
         self._depth -= 1
         return inner
 
     def _special_group(self) -> list[Part]:
         """Take a group that begins with ``(?``: named, not captured, or flags."""
+        begin = self._at - len("(?")
+        absent = absent_group(self._text[self._at : self._at + 2])
+        if absent is not None:
+            raise self._refused(absent, begin)
         if self._skip("P<") or self._skip("<"):
             name = self._until(">")
             if not name or not set(name) <= WORD or name in self._names:
-                raise InvalidPatternError(f"invalid name of a group: {name!r}")
+                raise self._refused(f"invalid name of a group: {name!r}", begin)
             self._names.add(name)
             return [self._group()]
         before = self._flags
@@ -224,9 +244,9 @@ class _Parser:
             elif letter in "imsU":
                 changed[letter], is_missing = is_set, False
             else:
-                raise InvalidPatternError(f"unknown flag {letter!r}")
+                raise self._refused(absent_flag(letter), self._at - 1)
         if is_missing or (not changed and self._next == ")"):
-            raise InvalidPatternError("missing flag")
+            raise self._refused("missing flag")
         return slotted.evolve(self._flags, **changed)
 
     def _quoted(self) -> str:
@@ -260,11 +280,11 @@ class _Parser:
         """Take what follows a backslash if it is a class, such as ``d`` or ``p{L}``."""
         letter = self._next
         if letter and letter in "pP":
-            self._at += 1
+            begin, self._at = self._at - 1, self._at + 1
             name = self._until("}") if self._skip("{") else self._take()
             found = unicode_class(name.removeprefix("^"))
             if found is None:
-                raise InvalidPatternError(f"unknown class {name!r}")
+                raise self._refused(f"unknown class \\{letter}{{{name}}}{_KNOWN_CLASSES}", begin)
             is_negated = (letter == "P") is not name.startswith("^")
             return negated(found) if is_negated else found
         found = perl_class(letter)
@@ -273,23 +293,23 @@ class _Parser:
 
     def _escaped_character(self) -> str:
         """Take what follows a backslash as one character."""
-        letter = self._take()
+        begin, letter = self._at - 1, self._take()
         if letter == "x":
-            return self._hexadecimal()
+            return self._hexadecimal(begin)
         if letter == "0" or (letter in "1234567" and self._next and self._next in "01234567"):
             return self._octal(letter)
         found = control_character(letter)
         if found is not None:
             return found
         if letter in WORD or not letter.isascii():
-            raise InvalidPatternError(f"invalid escape \\{letter}")
+            raise self._refused(absent_escape(letter), begin)
         return letter
 
-    def _hexadecimal(self) -> str:
+    def _hexadecimal(self, begin: int) -> str:
         digits = self._until("}") if self._skip("{") else self._take() + self._take()
         is_valid = 0 < len(digits) <= 8 and set(digits) <= POSIX["xdigit"]
         if not is_valid or int(digits, 16) > MAX_CODE:
-            raise InvalidPatternError(f"invalid escape \\x{digits}")
+            raise self._refused(f"invalid escape \\x{digits}: write \\x41 or \\x{{2A6D6}}", begin)
         return chr(int(digits, 16))
 
     def _octal(self, digits: str) -> str:
@@ -300,23 +320,26 @@ class _Parser:
     # -- classes in brackets ---------------------------------------------------------------------
 
     def _brackets(self) -> Accepts:
-        is_negated = self._skip("^")
+        begin, is_negated = self._at - 1, self._skip("^")
         characters: set[str] = set()
         ranges: list[tuple[str, str]] = []
         others: list[Accepts] = []
         is_first = True
         while is_first or self._next != "]":
             is_first = False
+            if not self._next:
+                raise self._refused("missing closing ]", begin)
             other = self._class_in_brackets()
             if other is not None:
                 others.append(other)
                 continue
+            begins_at = self._at
             first = self._character_in_brackets()
             if self._next == "-" and self._text[self._at + 1 : self._at + 2] not in ("]", ""):
                 self._at += 1
                 last = self._character_in_brackets()
                 if last < first:
-                    raise InvalidPatternError(f"invalid range {first}-{last}")
+                    raise self._refused(f"invalid range {first}-{last}", begins_at)
                 ranges.append((first, last))
             else:
                 characters.add(first)
@@ -344,11 +367,11 @@ class _Parser:
     def _class_in_brackets(self) -> Accepts | None:
         """Take a class such as ``[:alpha:]`` or ``\\d``, None if none comes next."""
         if self._text.startswith("[:", self._at) and ":]" in self._text[self._at + 2 :]:
-            self._at += 2
+            begin, self._at = self._at, self._at + 2
             name = self._until(":]")
             found = POSIX.get(name.removeprefix("^"))
             if found is None:
-                raise InvalidPatternError(f"unknown class [:{name}:]")
+                raise self._refused(f"unknown class [:{name}:]", begin)
             return one_of(found, is_negated=name.startswith("^"))
         if self._next != "\\":
             return None

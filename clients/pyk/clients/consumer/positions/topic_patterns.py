@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -64,4 +65,15 @@ def _re2(text: str) -> Pattern:
     try:
         return Pattern(text)
     except InvalidPatternError as error:
-        raise ValueError(f"pattern {text!r} is not in the syntax of RE2: {error}") from error
+        hint = "; Python's syntax, that of a plain str, has it" if _is_of_python(text) else ""
+        raise ValueError(f"pattern {text!r} is not in the syntax of RE2: {error}{hint}") from error
+
+
+def _is_of_python(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            re.compile(text)
+        except (re.error, Warning):
+            return False
+    return True

@@ -105,7 +105,7 @@ def compiled_pattern(text: str) -> Pattern:
     except InvalidPatternError as error:
         raise ApiError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{text}` is not a valid regular expression: {error}.",
+            f"SubscribedTopicRegex `{text}` is not a valid regular expression: {error.reason}.",
         ) from None
 
 
