@@ -129,14 +129,6 @@ async def test_a_pause_beyond_the_request_timeout_neither_loses_nor_doubles_reco
 
 
 @virtual_time
-async def test_a_pause_of_another_node_changes_nothing() -> None:
-    world = World()
-    async with new_cluster(world) as cluster, new_producer(world, cluster) as producer:
-        with cluster.faults.pause(node=1):
-            await producer.send_and_wait("orders", b"first")
-
-
-@virtual_time
 async def test_what_a_paused_node_has_not_carried_out_ends_with_it() -> None:
     world = World()
     plain = {"enable_idempotence": False}

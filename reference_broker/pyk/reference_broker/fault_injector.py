@@ -178,7 +178,12 @@ class FaultInjector:
             self._complete(deferred, connection, lambda: self._handle(request, connection))
 
         loop = asyncio.get_running_loop()
-        pause.when_over(lambda: loop.call_soon_threadsafe(resume))
+
+        def wake_up() -> None:
+            if not self._has_ended:  # the loop may have ended with the node
+                loop.call_soon_threadsafe(resume)
+
+        pause.when_over(wake_up)
         return deferred
 
     def _hold_until_overtaken(

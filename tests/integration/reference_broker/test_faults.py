@@ -216,3 +216,17 @@ def test_rules_can_be_added_from_other_threads() -> None:
 
         assert cluster.faults.rules == ()
         assert cluster.requests() == []
+
+
+def test_a_pause_may_end_after_its_cluster() -> None:
+    async def ask(cluster: Cluster) -> None:
+        async with RawClient(cluster.bootstrap) as client:
+            client.send(MetadataRequest(), 9)
+            while not cluster.requests("Metadata"):
+                await asyncio.sleep(0.01)
+
+    cluster = Cluster()
+    cluster.open()
+    with cluster.faults.pause():
+        asyncio.run(ask(cluster))
+        cluster.close()

@@ -133,6 +133,16 @@ def test_rules_end_with_their_block_or_with_all() -> None:
     assert rules.rules == ()
 
 
+def test_a_pause_is_of_one_node_or_of_all() -> None:
+    rules = FaultRules(nodes=2)
+
+    with rules.pause(1) as pause:
+        assert (rules.pause_of(0), rules.pause_of(1)) == (None, pause)
+    with rules.pause() as pause:
+        assert rules.pause_of(0) is rules.pause_of(1) is pause
+    assert rules.pause_of(0) is None
+
+
 def test_a_rule_without_a_fault_only_counts_and_says_so_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
