@@ -113,7 +113,9 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
     def close(self, timeout: float | None = None) -> None:
         """Deliver all records, then end; those not settled within ``timeout`` seconds fail.
 
-        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. An open
+        transaction is aborted; without a ``timeout`` that is tried for ``request_timeout_ms``, and
+        a commit that was called before is waited for as long as ``max_block_ms``. A second call
         waits for the first. The end of the program closes a producer that is still open, and waits
         5 seconds for it. Raises :class:`StateError` inside a delivery callback, without closing.
         """

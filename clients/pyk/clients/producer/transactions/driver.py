@@ -203,7 +203,11 @@ class TransactionDriver:
 
         A prepared transaction stays: it is for somebody else to end.
         """
-        deadline = self._client.clock.now() + self._seconds(timeout)
+        seconds = self._seconds(timeout)
+        if timeout is None and not (self._is_running(COMMIT) or self._is_running(PREPARE)):
+            # Nothing is lost by an abort that does not come through: the brokers make it.
+            seconds = min(seconds, self._config.request_timeout_ms / 1000)
+        deadline = self._client.clock.now() + seconds
         try:
             if self._operation is not None:
                 await self._finish(self._operation, deadline)
