@@ -101,5 +101,55 @@ def test_a_program_exits_and_reports_undelivered_records_when_its_broker_is_down
     assert "Traceback" not in said
 
 
+TOO_LATE = """
+import sys
+from pyk.clients import Admin, ClosedError, Consumer, Producer, ShareConsumer
+
+class Service:  # a module global, so its finalizer runs while the interpreter shuts down
+    def __init__(self):
+        bootstrap = sys.argv[1]
+        reading = {"topics": ["orders"], "group_id": "late"}
+        self.used = Consumer(bootstrap, auto_offset_reset="earliest", **reading)
+        assert self.used.poll(timeout=10)
+        self.admin = Admin(bootstrap)
+        self.admin.list_topics()
+        unused = [Consumer(bootstrap, **reading), ShareConsumer(bootstrap, **reading)]
+        producer = Producer(bootstrap)
+        self.calls = [
+            self.used.commit,
+            self.admin.list_topics,
+            unused[0].poll,
+            unused[1].poll,
+            lambda: producer.send("orders", b"late"),
+        ]
+
+    def __del__(self):
+        for call in self.calls:
+            try:
+                call()
+            except ClosedError as error:
+                print(error)
+        self.used.close()
+        self.admin.close()
+        print("closed")
+
+service = Service()
+service.itself = service
+"""
+
+
+def test_clients_in_a_finalizer_at_the_end_of_a_program_raise_and_close_without_waiting() -> None:
+    with Cluster() as cluster:
+        cluster.seed({"orders": ["one"]})
+        command = [sys.executable, "-c", TOO_LATE, cluster.bootstrap]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+    *refused, closed = ended.stdout.splitlines()
+    assert (closed, ended.stderr) == ("closed", "")
+    assert len(refused) == 5
+    for line in refused:
+        assert "cannot be used while the interpreter shuts down: " in line
+
+
 def read_values(cluster: Cluster, topic: str) -> list[bytes]:
     return [record.value for record in read_topic(cluster.bootstrap, topic)[0]]

@@ -54,7 +54,7 @@ class Admin(
     def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
         limit = checked_timeout(timeout)
-        if self._thread.guard.is_forked or self._thread.is_closed:
+        if self._thread.guard.is_forked or self._thread.has_ended:
             return
         if self._thread.loop is None:  # it never began
             self._thread.close()

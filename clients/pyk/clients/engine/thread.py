@@ -41,6 +41,7 @@ import atexit
 import contextlib
 import functools
 import logging
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -94,6 +95,14 @@ class LoopThread:
     @property
     def is_closed(self) -> bool:
         return self._is_closed
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody can call any more: it was closed, or the interpreter shuts down.
+
+        Then its daemon threads stand still, maybe with a lock, and nothing can be imported.
+        """
+        return self._is_closed or sys.is_finalizing()
 
     def is_here(self) -> bool:
         """Say whether this thread runs a turn of the loop now, and so must not wait for it."""
@@ -248,12 +257,17 @@ class LoopThread:
         self.guard.check()
         self.check_caller()
         with self._state:
-            if self._is_closed:
+            if self.has_ended:
                 raise self._closed("is closed")
             return self.loop or self._start()
 
     def _closed(self, what: str) -> StateError:
         """Return why the loop cannot be used any more; ``what`` happened if somebody closed it."""
+        if not self._is_closed and sys.is_finalizing():
+            what = (
+                "cannot be used while the interpreter shuts down: close it before the program "
+                "ends, not in a finalizer such as __del__"
+            )
         return self._why_failed() or ClosedError(f"the {self._name} {what}")
 
     def _why_failed(self) -> StateError | None:

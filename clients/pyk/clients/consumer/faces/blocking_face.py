@@ -63,7 +63,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
             return  # another thread closes it, and takes longer
         try:
             # A close that a signal has interrupted may have ended the thread, and no more.
-            if self._thread.loop is not None and not self._thread.is_closed:
+            if self._thread.loop is not None and not self._thread.has_ended:
                 self._run(steps_of(deadlines))
         finally:
             self._thread.close()

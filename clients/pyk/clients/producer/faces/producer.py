@@ -286,7 +286,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
 def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> None:
     """Deliver all records, then end the thread; every record is settled in any case."""
-    if thread.guard.is_forked or thread.is_closed:
+    if thread.guard.is_forked or thread.has_ended:
         return
     thread.check_caller()
     if thread.loop is None:  # it never began
