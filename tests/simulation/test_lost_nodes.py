@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 
 import pytest
 
 from pyk.clients import AsyncProducer, KafkaError
 from pyk.reference_broker import AsyncCluster, World
+from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.storage import StorageError
 
 SHORT = {"delivery_timeout_ms": 1000, "request_timeout_ms": 500}
@@ -80,19 +82,36 @@ def test_a_node_stops_with_the_last_of_its_directories_for_logs() -> None:
     World().run(scenario())
 
 
-@pytest.mark.parametrize("what", ["write", "flush"])
-def test_a_node_stops_if_its_metadata_log_cannot_be_written(what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [("write", errno.EIO), ("flush", errno.EIO), ("flush", errno.ENOSPC)],
+)
+def test_a_node_stops_if_its_metadata_log_is_out_of_use(what: str, error: int) -> None:
     async def scenario() -> None:
-        async with AsyncCluster() as cluster:
+        async with AsyncCluster(config=SOON) as cluster:
             await with_orders(cluster)
-            cluster.disk.on(what, "*/__cluster_metadata-0/*.log").fail()
+            cluster.disk.on(what, "*/__cluster_metadata-0/*.log").once().fail(error)
 
-            with pytest.raises(Exception, match=r"KAFKA_STORAGE_ERROR|ended|NOT_CONTROLLER"):
+            with pytest.raises(ApiError):
                 await cluster.create_topic("more")
-            await asyncio.sleep(1)
+            await asyncio.sleep(6)
 
             with pytest.raises(RuntimeError, match="which has the metadata log, has failed"):
                 await cluster.stop()
+
+    World().run(scenario())
+
+
+def test_a_node_goes_on_while_its_disk_is_full() -> None:
+    async def scenario() -> None:
+        async with AsyncCluster(config=SOON) as cluster:
+            await with_orders(cluster)
+            with cluster.disk.full():
+                with pytest.raises(ApiError):
+                    await cluster.create_topic("more")
+                await asyncio.sleep(6)
+
+            await cluster.create_topic("more")
 
     World().run(scenario())
 

@@ -398,9 +398,16 @@ class LogDirectory:
             listener(watched.failure)
 
     def look(self) -> None:
-        """Look whether the directory is still there, although nobody uses it."""
+        """Look whether the directory is still there, although nobody uses it.
+
+        It is lost, too, with a metadata log that is out of use, whatever error that met.
+        """
+        filesystem = self.data_directory.filesystem
         with contextlib.suppress(OSError):
-            read_if_exists(self.data_directory.filesystem, f"{self.path}/{META_PROPERTIES_FILE}")
+            read_if_exists(filesystem, f"{self.path}/{META_PROPERTIES_FILE}")
+        for opened in self:
+            if opened.failure is not None and str(opened.topic_partition) == filesystem.vital_log:
+                filesystem.fail(OSError(opened.failure.message))
 
     def fail(self, error: StorageError) -> None:
         """Put all logs out of use: the disk has failed. Nothing is written any more.

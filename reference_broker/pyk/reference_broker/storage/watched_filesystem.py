@@ -88,7 +88,7 @@ class WatchedFileSystem:
         self.when_failed: Callable[[OSError], object] = lambda error: None
         self._filesystem = filesystem
         self._path = path
-        self._vital_log = vital_log
+        self.vital_log = vital_log
 
     @property
     def waits_for_device(self) -> bool:
@@ -101,6 +101,11 @@ class WatchedFileSystem:
     def notice(self, error: OSError, path: str) -> None:
         """Look at an error that an operation on ``path`` met."""
         if self.failure is None and self._means_failure(error, path):
+            self.fail(error)
+
+    def fail(self, error: OSError) -> None:
+        """Take the directory for lost, because of an error."""
+        if self.failure is None:
             self.failure = error
             self.when_failed(error)
 
@@ -114,7 +119,7 @@ class WatchedFileSystem:
     def _is_of_another_log(self, path: str) -> bool:
         """Whether a path belongs to a log without which a directory is used all the same."""
         name = path.removeprefix(self._path).strip("/")
-        is_vital = not self._vital_log or name.partition("/")[0] == self._vital_log
+        is_vital = not self.vital_log or name.partition("/")[0] == self.vital_log
         return not is_vital and _LOG.fullmatch(name) is not None
 
     def _answers(self) -> bool:
