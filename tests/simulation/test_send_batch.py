@@ -302,7 +302,7 @@ async def test_waiting_for_a_batch_ends_with_the_timeout():
 @virtual_time
 async def test_one_record_is_not_many():
     async with producing() as (_, producer):
-        for one in ("orders", b"orders", {"value": b"orders"}):
+        for one in ("orders", b"orders", {"value": b"orders"}, 5, None):
             with pytest.raises(TypeError, match="send_batch takes many records"):
                 await producer.send_batch("orders", one)
 

@@ -173,6 +173,7 @@ class AsyncCluster:
 
     def bootstrap_of(self, listener: str | None) -> str:
         """Return the addresses of a listener by its name; None is the first that is advertised."""
+        check_criteria({"listener": listener}, {})
         addresses = []
         for node in self._listeners:
             named = {each.listener: each for each in node.advertised}
@@ -359,7 +360,7 @@ class AsyncCluster:
         from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
         self._check_loop()
-        check_criteria({"the name of a topic": name}, {})
+        checked_text(name, "the name of a topic")
         checked_count(partitions, "partitions", lowest=-1)  # -1: as many as num.partitions says
         replicas = -1 if replication_factor is None else replication_factor
         topic = CreatableTopic(

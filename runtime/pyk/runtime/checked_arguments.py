@@ -6,6 +6,7 @@ What a program stumbles over later is hard to find, and a fault that never happe
 from __future__ import annotations
 
 import math
+import sys
 
 
 def checked_int(given: object, what: str) -> int:
@@ -20,6 +21,8 @@ def checked_count(given: object, what: str, lowest: int = 0) -> int:
     count = checked_int(given, what)
     if count < lowest:
         raise ValueError(f"{what} must be {lowest} or more, not {count}")
+    if count > sys.maxsize:
+        raise ValueError(f"{what} must be at most {sys.maxsize}, not {count}")
     return count
 
 

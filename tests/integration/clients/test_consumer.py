@@ -94,6 +94,8 @@ def test_offsets_are_found_at_the_ends_and_by_time(cluster, topic):
         assert consumer.end_offsets([first, second]) == {first: 5, second: 0}
         with pytest.raises(TypeError, match="not float; convert seconds"):
             consumer.offsets_for_times({first: 1_002.5})
+        with pytest.raises(TypeError, match="timestamps must be a mapping from TopicPartition"):
+            consumer.offsets_for_times([first])
         found = consumer.offsets_for_times({first: 1_002_500, second: 0})
         assert found[first] is not None
         assert (found[first].offset, found[first].timestamp) == (3, 1_003_000)

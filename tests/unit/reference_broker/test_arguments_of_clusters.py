@@ -67,6 +67,14 @@ def test_what_only_an_async_cluster_takes_is_checked_too(
         AsyncCluster(**arguments)
 
 
+def test_names_that_calls_take_must_be_str() -> None:
+    with Cluster() as cluster:
+        with pytest.raises(TypeError, match="the name of a topic must be a str, not None"):
+            cluster.create_topic(None)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="listener must be a str, not "):
+            cluster.client_options(listener=["HOST"])  # type: ignore[arg-type]
+
+
 def test_an_address_that_cannot_be_opened_is_named() -> None:
     with pytest.raises(OSError, match=r".") as raised, Cluster(host="256.0.0.1"):
         pass

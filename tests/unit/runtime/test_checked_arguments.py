@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -17,6 +18,12 @@ def test_a_count_below_the_lowest_is_refused() -> None:
         checked_count(-1, "times")
     with pytest.raises(ValueError, match="max_records must be 1 or more, not 0"):
         checked_count(0, "max_records", lowest=1)
+
+
+def test_a_count_that_is_larger_than_any_size_is_refused() -> None:
+    assert checked_count(sys.maxsize, "max_records") == sys.maxsize
+    with pytest.raises(ValueError, match=f"^max_records must be at most {sys.maxsize}, not "):
+        checked_count(sys.maxsize + 1, "max_records")
 
 
 @pytest.mark.parametrize("count", ["1", 1.0, True, None])

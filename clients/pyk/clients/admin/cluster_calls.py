@@ -12,6 +12,7 @@ from pyk.clients.admin.arguments import (
     checked_enum,
     checked_name,
     checked_node_id,
+    several,
 )
 from pyk.clients.admin.calls import Calls, metadata_request
 from pyk.clients.admin.cluster import ClusterDescription
@@ -133,7 +134,8 @@ class ClusterCalls:
     async def list_config_resources(
         self, types: Iterable[ConfigResourceType], *, timeout: float | None
     ) -> list[ConfigResource]:
-        given = (types,) if isinstance(types, str | ConfigResourceType) else types
+        single = isinstance(types, str | ConfigResourceType)
+        given = (types,) if single else several(types, "ConfigResourceType")
         wanted = [checked_enum(one, ConfigResourceType, "a type of resources") for one in given]
         # Version 0 knows the subscriptions to client metrics and nothing else.
         min_version = 0 if wanted == [ConfigResourceType.CLIENT_METRICS] else 1

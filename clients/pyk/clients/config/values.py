@@ -50,8 +50,10 @@ class Integer:
 
     def parse(self, given: object) -> int:
         number = self._number(given)
-        if not self.minimum <= number <= self.maximum:
+        if number < self.minimum:
             raise ValueError(f"is {number}, but must be {self.describe()}")
+        if number > self.maximum:
+            raise ValueError(f"is {number}, but must be at most {self.maximum}")
         return number
 
     def describe(self) -> str:

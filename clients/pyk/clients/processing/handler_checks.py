@@ -69,6 +69,6 @@ def check_nothing_returned(returned: object) -> None:
     if returned is not None:
         raise StateError(
             f"the handler must return None, not {type(returned).__name__}; records that it returns "
-            "are written by process(…, producer=…), and a coroutine function needs an asynchronous "
-            "consumer"
+            "are written by process(…, producer=…) of a Consumer, and a coroutine function needs "
+            "an asynchronous consumer"
         )

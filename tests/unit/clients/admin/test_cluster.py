@@ -151,6 +151,8 @@ async def test_config_resources_are_listed_in_order_and_by_type() -> None:
 
         found = await admin.list_config_resources(ConfigResourceType.TOPIC)
 
+        with pytest.raises(TypeError, match="give a sequence of ConfigResourceType, not 5"):
+            await admin.list_config_resources(5)
         assert found == [
             *(ConfigResource.topic(name) for name in "ab"),
             ConfigResource.group("g"),

@@ -239,7 +239,11 @@ def test_bootstrap_servers_must_be_given() -> None:
         (ProducerConfig, {"linger_ms": -1}, "linger_ms is -1, but must be 0 or more"),
         (ProducerConfig, {"linger_ms": 1.5}, "linger_ms must be a whole number, not 1.5"),
         (ProducerConfig, {"linger_ms": True}, "linger_ms must be a whole number, not True"),
-        (ProducerConfig, {"batch_size": 2**31}, "batch_size is 2147483648"),
+        (
+            ProducerConfig,
+            {"batch_size": 2**31},
+            "batch_size is 2147483648, but must be at most 2147483647",
+        ),
         (ProducerConfig, {"acks": 2}, "acks is 2, but must be 'all', 1 or 0"),
         (ProducerConfig, {"compression_type": "brotli"}, "'none' or 'gzip' or 'snappy'"),
         (ProducerConfig, {"enable_idempotence": 1}, "must be True or False"),

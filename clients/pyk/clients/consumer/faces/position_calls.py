@@ -201,6 +201,8 @@ class PositionCalls:
     async def offsets_for_times(
         self, timestamps: Mapping[Any, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        if not isinstance(timestamps, Mapping):
+            raise TypeError(f"timestamps must be a mapping from TopicPartition, not {timestamps!r}")
         await self._ready()
         wanted = {
             checked_partition(partition): milliseconds(time, f"the time for {partition}")

@@ -16,6 +16,7 @@ engine, because the thread that adds it may hold a lock that the callback takes.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Generator
@@ -247,8 +248,11 @@ class Callback:
         try:
             if self._delivery is None:
                 self._function()
-            else:
-                self._function(self._delivery)
+                return
+            returned = self._function(self._delivery)
+            if returned is not None and inspect.iscoroutine(returned):
+                returned.close()
+                raise TypeError("it must not be an async function: nothing awaits it")
         except (SystemExit, KeyboardInterrupt) as error:
             if engine is None:
                 raise
@@ -300,6 +304,8 @@ class Delivery:
         that are held here; but it must be quick and must not wait. Once the producer has ended
         there is no other thread, and it is called at once.
         """
+        if not callable(function):
+            raise TypeError(f"function must be callable, not {type(function).__name__}")
         self._add_callback(function)
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:

@@ -135,7 +135,7 @@ def read_records(
     Its items are values, (key, value) tuples, or mappings of the arguments of ``send``. Str and
     buffers become bytes; serializers handle anything else.
     """
-    if isinstance(records, str | bytes | Mapping):
+    if isinstance(records, str | bytes | Mapping) or not isinstance(records, Iterable):
         raise TypeError(
             f"send_batch takes many records, not {type(records).__name__}; send takes one"
         )

@@ -188,6 +188,26 @@ def test_a_callback_that_fails_is_logged_and_disturbs_no_other(caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
+def test_an_async_callback_is_logged_because_nothing_awaits_it(caplog):
+    async def report(delivery):
+        raise AssertionError("nothing awaits it")
+
+    batch, (delivery, *_) = make_deliveries()
+    delivery.add_done_callback(report)
+
+    batch.complete(40)
+
+    assert caplog.messages == ["A delivery callback failed"]
+    assert "it must not be an async function" in caplog.text
+
+
+def test_a_callback_that_cannot_be_called_is_refused_at_once():
+    _, (delivery, *_) = make_deliveries()
+
+    with pytest.raises(TypeError, match="function must be callable, not str"):
+        delivery.add_done_callback("report")
+
+
 def test_waiting_ends_with_the_timeout_and_leaves_nothing_behind():
     batch, (delivery, *_) = make_deliveries()
 
