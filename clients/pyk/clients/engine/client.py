@@ -66,6 +66,7 @@ class Client(RequestPath):
         random: randomness.Random | None = None,
         allow_auto_topic_creation: bool = False,
         has_records_for: Callable[[str], bool] = lambda _: False,
+        sends_records: bool = False,
     ) -> None:
         self.config = config
         host = current_host()
@@ -79,7 +80,7 @@ class Client(RequestPath):
         self.retry_backoff = Backoff(
             config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
         )
-        self.network = network or SystemNetwork()
+        self.network = network or SystemNetwork(ends_silent=not sends_records)
         shared = Environment(
             config,
             self.clock,

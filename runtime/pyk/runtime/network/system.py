@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pyk.runtime import slotted
 from pyk.runtime.network.frame_transport import FrameTransport
+from pyk.runtime.network.silent_peers import end_if_silent
 from pyk.runtime.network.socket_transport import SocketTransport
 
 if TYPE_CHECKING:
@@ -293,7 +294,13 @@ class SystemListener:
 
 
 class SystemNetwork:
-    """TCP by the operating system, on the running event loop."""
+    """TCP by the operating system, on the running event loop.
+
+    With ``ends_silent``, connections end whose peers are silent; see :mod:`.silent_peers`.
+    """
+
+    def __init__(self, *, ends_silent: bool = False) -> None:
+        self._ends_silent = ends_silent
 
     async def resolve(self, host: str, port: int) -> list[Address]:
         found = await _look_up(host, port)
@@ -324,6 +331,8 @@ class SystemNetwork:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(connection, (address.host, address.port))
+            if self._ends_silent:
+                end_if_silent(connection)
             if tunnel is not None:
                 await _take_steps(loop, connection, tunnel)
             protocol = factory()

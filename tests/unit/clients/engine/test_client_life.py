@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pyk.clients import AsyncConsumer, AsyncProducer, AsyncShareConsumer
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.errors import ClosedError, KafkaError
@@ -43,6 +44,16 @@ CALLS: dict[str, Call] = {
         client.metadata.version, deadline_in(2)
     ),
 }
+
+
+def test_connections_to_silent_brokers_end_but_those_that_carry_records_by_their_timeouts() -> None:
+    clients = [
+        AsyncConsumer("127.0.0.1:1")._core.client,
+        AsyncShareConsumer("127.0.0.1:1", group_id="g")._core.client,
+        AsyncProducer("127.0.0.1:1")._core.client,
+    ]
+
+    assert [client.network._ends_silent for client in clients] == [True, True, False]  # type: ignore[attr-defined]
 
 
 # -- closing ---------------------------------------------------------------------------------------

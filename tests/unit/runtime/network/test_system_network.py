@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pyk.runtime.network import Address, FrameTransport, SystemNetwork
+from pyk.runtime.network.silent_peers import SILENCE_MS
 from pyk.runtime.network.socket_transport import SocketTransport
 
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
@@ -149,3 +150,26 @@ async def test_an_address_is_resolved_without_asking_for_names(
 async def test_an_empty_name_is_not_this_machine() -> None:
     with pytest.raises(socket.gaierror):
         await SystemNetwork().resolve("", 9092)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux knows it")
+@pytest.mark.parametrize(("ends_silent", "milliseconds"), [(True, SILENCE_MS), (False, 0)])
+async def test_connections_to_silent_peers_end_where_that_is_asked_for(
+    listening: socket.socket, ends_silent: bool, milliseconds: int
+) -> None:
+    address = Address("127.0.0.1", listening.getsockname()[1])
+    network = SystemNetwork(ends_silent=ends_silent)
+    receiver, own = Receiver(), asyncio.get_running_loop()
+    frames = FrameTransport(receiver, max_frame_bytes=1_000_000)
+    asyncio._set_running_loop(ForeignLoop(own))  # its transports tell their sockets
+    try:
+        await network.connect(lambda: frames, address)
+    finally:
+        asyncio._set_running_loop(own)
+
+    connection = frames._transport.get_extra_info("socket")
+
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == milliseconds
+    assert bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)) is ends_silent
+    frames.abort()
+    await receiver.lost

@@ -82,6 +82,7 @@ class ProducerCore:
             config,
             allow_auto_topic_creation=True,
             has_records_for=self._has_records_for,
+            sends_records=True,
             **environment,
         )
         self._thread = thread
