@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncConsumer
+from pyk.clients.consumer.faces.wakeups import PROCESS_ENDS
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import Group
@@ -198,6 +199,21 @@ async def test_a_poll_that_commits_before_partitions_go_is_interrupted() -> None
             await eventually(lambda: len(other.assignment()) == 1)
             await joining
             assert len(consumer.assignment()) == 1
+
+
+@virtual_time
+async def test_a_failed_handler_of_process_ends_its_polls_and_no_commit_of_a_listener() -> None:
+    async with (
+        cluster_with_orders(3) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        await read(consumer, 3)
+        with cluster.faults.on("OffsetCommit").once().delay(2_000):
+            fail = consumer._core.buffer.call_attention
+            asyncio.get_running_loop().call_later(1, fail, PROCESS_ENDS)
+            await consumer.commit()
+        with pytest.raises(WakeupError):
+            await consumer.poll()
 
 
 @virtual_time

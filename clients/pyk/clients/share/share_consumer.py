@@ -150,7 +150,7 @@ class ShareConsumer(ShareConsumerFace[K, V], BlockingFace[K, V]):
         of a partition whose acknowledgements failed, with those of further ones as notes:
         :class:`InvalidRecordStateError` if the lock of a record was over, which then is delivered
         again. Raises :class:`KafkaTimeoutError` after ``timeout`` seconds
-        (``default_api_timeout_ms``).
+        (``default_api_timeout_ms``), and :class:`WakeupError` if :meth:`wakeup` interrupts it.
         """
         refuse_given("commit()", records=records)
         return self._run(self._commit_steps(timeout), alone=True)

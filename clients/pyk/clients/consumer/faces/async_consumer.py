@@ -278,8 +278,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
         may call it, because the call finishes its records; others get :class:`ConcurrentUseError`.
         Raises :class:`CommitFailedError` for what was handed out before the group took the
         partition away, also if it came back since, :class:`StateError` for records of another
-        consumer, and :class:`KafkaTimeoutError` after ``timeout`` seconds
-        (``default_api_timeout_ms``).
+        consumer, :class:`KafkaTimeoutError` after ``timeout`` seconds
+        (``default_api_timeout_ms``), and :class:`WakeupError` if :meth:`wakeup` interrupts it: the
+        offsets may have been stored then, unless the error is ``definite``.
         """
         await self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 

@@ -270,8 +270,9 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         last may call it, because the call finishes its records; others get
         :class:`ConcurrentUseError`. Raises :class:`CommitFailedError` for what was handed out
         before the group took the partition away, also if it came back since,
-        :class:`StateError` for records of another consumer, and :class:`KafkaTimeoutError` after
-        ``timeout`` seconds (``default_api_timeout_ms``).
+        :class:`StateError` for records of another consumer, :class:`KafkaTimeoutError` after
+        ``timeout`` seconds (``default_api_timeout_ms``), and :class:`WakeupError` if :meth:`wakeup`
+        interrupts it: the offsets may have been stored then, unless the error is ``definite``.
         """
         self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 
