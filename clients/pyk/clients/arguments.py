@@ -8,13 +8,18 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from pyk.runtime.checked_arguments import HIGHEST
+
 INT32_MAX = 2**31 - 1
+LONGEST_TIMEOUT = 1e9
+"""30 years stand for more, as callers give who mean for ever: locks take no more than 292."""
 
 
 def checked_timeout(timeout: Any) -> float | None:
-    """Return a timeout in seconds, or None; raise ``TypeError`` or ``ValueError`` if it is invalid.
+    """Return a timeout in seconds, at most 30 years, or None.
 
-    Call it before the first side effect: an invalid timeout must leave nothing half done.
+    Raises ``TypeError`` or ``ValueError`` if it is invalid. Call it before the first side effect:
+    an invalid timeout must leave nothing half done.
     """
     if timeout is None:
         return None
@@ -24,16 +29,16 @@ def checked_timeout(timeout: Any) -> float | None:
         )
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
-    if not math.isfinite(timeout) or timeout < 0:
+    if not 0 <= timeout < math.inf:
         raise ValueError(f"timeout must be None or a finite number from 0 on, not {timeout!r}")
-    return timeout
+    return min(timeout, LONGEST_TIMEOUT)
 
 
 def checked_seconds(seconds: Any, what: str, *, above_zero: bool = False) -> float:
     """Return a number of seconds; raise ``TypeError`` or ``ValueError`` for anything else."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(f"{what} must be a number of seconds, not {seconds!r}")
-    if not math.isfinite(seconds) or seconds < 0 or (above_zero and not seconds):
+    if not 0 <= seconds <= HIGHEST or (above_zero and not seconds):
         least = "above 0" if above_zero else "from 0 on"
         raise ValueError(f"{what} must be a number of seconds {least}, and finite, not {seconds!r}")
     return seconds

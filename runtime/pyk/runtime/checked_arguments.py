@@ -5,8 +5,10 @@ What a program stumbles over later is hard to find, and a fault that never happe
 
 from __future__ import annotations
 
-import math
 import sys
+
+HIGHEST = sys.float_info.max
+"""An int may be higher, and then cannot be calculated with as times are."""
 
 
 def checked_int(given: object, what: str) -> int:
@@ -35,7 +37,7 @@ def check_is_number(given: object, what: str) -> None:
 def checked_number(given: float, what: str) -> float:
     """Return a finite number from 0 on; raise ``TypeError`` or ``ValueError`` otherwise."""
     check_is_number(given, what)
-    if not math.isfinite(given) or given < 0:
+    if not 0 <= given <= HIGHEST:
         raise ValueError(f"{what} must be a finite number from 0 on, not {given}")
     return given
 
@@ -43,7 +45,7 @@ def checked_number(given: float, what: str) -> float:
 def checked_finite(given: float, what: str) -> float:
     """Return a finite number; raise ``TypeError`` or ``ValueError`` otherwise."""
     check_is_number(given, what)
-    if not math.isfinite(given):
+    if not -HIGHEST <= given <= HIGHEST:
         raise ValueError(f"{what} must be a finite number, not {given}")
     return given
 

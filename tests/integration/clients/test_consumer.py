@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from pyk.clients import (
@@ -223,6 +225,16 @@ def test_misuse_of_a_consumer_with_an_assignment_raises(cluster, topic, call, er
 
         with pytest.raises(error, match=words):
             call(consumer, topic)
+
+
+@pytest.mark.parametrize("for_ever", [1e10, sys.maxsize])
+def test_timeouts_that_mean_for_ever_are_accepted_by_all_calls(cluster, topic, for_ever):
+    produce(cluster, topic, 1)
+    consumer = Consumer(cluster.bootstrap, auto_offset_reset="earliest")
+    consumer.subscribe([topic])
+
+    assert len(consumer.poll(timeout=for_ever)) == 1
+    consumer.close(timeout=for_ever)
 
 
 def test_polling_a_closed_consumer_raises(cluster):

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
+import sys
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from pyk.clients.arguments import checked_choice, checked_seconds, checked_timeout
+from pyk.clients.arguments import (
+    LONGEST_TIMEOUT,
+    checked_choice,
+    checked_seconds,
+    checked_timeout,
+)
 
 
 @pytest.mark.parametrize("timeout", [None, 0, 0.5, 60])
 def test_seconds_and_no_limit_are_timeouts(timeout: float | None) -> None:
     assert checked_timeout(timeout) == timeout
+
+
+@pytest.mark.parametrize("timeout", [1e300, sys.maxsize, pytest.param(10**400, id="huge")])
+def test_a_timeout_that_means_for_ever_is_one_that_locks_and_milliseconds_can_hold(
+    timeout: float,
+) -> None:
+    assert checked_timeout(timeout) == LONGEST_TIMEOUT < threading.TIMEOUT_MAX
 
 
 @pytest.mark.parametrize("timeout", ["1", b"1", True, [1], timedelta(seconds=1)])
@@ -43,7 +57,9 @@ def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
         checked_seconds(seconds, "backoff")
 
 
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "seconds", [-1, float("nan"), float("inf"), pytest.param(10**400, id="huge")]
+)
 def test_seconds_out_of_range_are_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="backoff must be a number of seconds from 0 on, and fin"):
         checked_seconds(seconds, "backoff")

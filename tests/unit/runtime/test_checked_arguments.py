@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyk.runtime.checked_arguments import checked_count
+from pyk.runtime.checked_arguments import checked_count, checked_finite, checked_number
 
 
 def test_a_count_is_an_int_from_the_lowest_on() -> None:
@@ -30,3 +30,11 @@ def test_a_count_that_is_larger_than_any_size_is_refused() -> None:
 def test_a_count_of_another_type_is_refused(count: Any) -> None:
     with pytest.raises(TypeError, match="max_records must be an int, not "):
         checked_count(count, "max_records", lowest=1)
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), pytest.param(10**400, id="huge")])
+def test_a_number_that_no_float_can_hold_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="latency must be a finite number from 0 on, not "):
+        checked_number(number, "latency")
+    with pytest.raises(ValueError, match="rate must be a finite number, not "):
+        checked_finite(number, "rate")

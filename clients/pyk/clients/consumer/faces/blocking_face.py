@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.consumer.faces.closing import ClosingDeadlines
 from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath, in_use_by
 from pyk.clients.consumer.faces.reading_core import ReadingCore
@@ -58,8 +59,9 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
     ) -> None:
         if self._guard.is_forked or self._core.is_closed:
             return
-        deadlines = self._core.limits.closing(timeout)
-        if not self._closing.acquire(timeout=-1 if timeout is None else timeout):
+        limit = checked_timeout(timeout)
+        deadlines = self._core.limits.closing(limit)
+        if not self._closing.acquire(timeout=-1 if limit is None else limit):
             return  # another thread closes it, and takes longer
         try:
             # A close that a signal has interrupted may have ended the thread, and no more.
