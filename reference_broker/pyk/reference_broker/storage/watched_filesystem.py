@@ -13,6 +13,7 @@ import errno
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 
 from pyk.reference_broker.storage.meta_properties import META_PROPERTIES_FILE
 from pyk.runtime.filesystem.atomic_write import read_if_exists
@@ -106,8 +107,8 @@ class WatchedFileSystem:
     def fail(self, error: OSError) -> None:
         """Take the directory for lost, because of an error."""
         if self.failure is None:
-            self.failure = error
-            self.when_failed(error)
+            self.failure = copy(error)  # whose traceback does not keep a file of the disk open
+            self.when_failed(self.failure)
 
     def _means_failure(self, error: OSError, path: str) -> bool:
         if error.errno in SIGNS_OF_A_LOST_DIRECTORY:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 from pathlib import Path
 from random import Random
@@ -349,6 +350,23 @@ def test_a_directory_that_fails_leaves_no_file_open(tmp_path):
     with pytest.raises(StorageError, match=r"/b has failed: .*broken"):
         append(lost, b"1")
     logs.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_error_that_a_directory_failed_with_keeps_no_file_open(tmp_path):
+    paths = [f"{tmp_path}/{name}" for name in "ab"]
+    faulty = FaultyFileSystem(OsFileSystem())
+    logs = open_logs(faulty, *paths)
+    create(logs, "orders", 2)
+    append(logs.get(TopicPartition("orders", 1)), b"kept")
+    fail_at_run(logs)
+    faulty.fail(paths[1])
+
+    with contextlib.suppress(StorageError):
+        append(logs.get(TopicPartition("orders", 1)), b"lost")
+
+    gc.collect()
+    assert open_below(paths[1]) == []
 
 
 def open_below(path: str) -> list[str]:
