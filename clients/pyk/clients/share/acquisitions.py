@@ -43,8 +43,6 @@ class Acquisitions:
         offsets.add_all([(first, last, GAP) for first, last, kind in acknowledged if kind != RENEW])
         if not offsets.of_kind(UNDECIDED):
             del others[acquired]
-            if not others:
-                del self._open[acquired.partition]
 
 
 def _have_in_common(some: list[Run], others: list[Run]) -> bool:

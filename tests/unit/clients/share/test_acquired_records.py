@@ -81,6 +81,15 @@ def test_records_after_a_control_batch_of_the_same_range_are_handed_out() -> Non
     assert (acquired.take_gaps(), acquired.take_unread()) == ([], [])
 
 
+def test_a_batch_whose_rest_was_not_acquired_hides_nothing_of_the_next_one() -> None:
+    data = sealed(b"a", b"b", b"c") + sealed(b"d", base_offset=3)
+
+    acquired = acquired_records(data, [(0, 0, 1), (3, 3, 1)])
+
+    assert told(parts_of(acquired)) == [([0], 0, 0), ([3], 3, 3)]
+    assert (acquired.take_gaps(), acquired.take_unread()) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("last_range", "gaps", "unread"),
     [
@@ -150,6 +159,17 @@ def test_renewed_records_are_handed_out_again_each_once() -> None:
     acquired.renewed.append((3, 3, 60.0))
     assert told(parts_of(acquired)) == [([3], 3, 3)]
     assert (acquired.has_record(3), acquired.has_record(10)) == (True, False)
+
+
+def test_kept_records_can_be_renewed_until_all_of_them_are_finished() -> None:
+    acquired = acquired_records(TEN, [(0, 9, 1)])
+    for part in parts_of(acquired):
+        acquired.keep(part)
+
+    acquired.finish(0, 8)
+    assert acquired.has_record(9)
+    acquired.finish(9, 9)
+    assert not acquired.has_record(9)
 
 
 def test_what_was_renewed_meanwhile_is_more_to_hand_out() -> None:

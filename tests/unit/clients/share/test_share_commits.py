@@ -62,6 +62,7 @@ def test_outcomes_are_counted_and_the_last_error_is_kept(commits: Commits):
     commits.pending().settle(None)
     assert (commits.acknowledged, commits.failed, commits.error) == (5, 5, None)
     assert len(commits.ended) == 2
+    assert not commits.has_outcomes
 
 
 def test_nobody_hears_of_what_the_consumer_gave_back(commits: Commits, caplog: Any):
@@ -119,19 +120,21 @@ def test_the_callback_hears_of_outcomes_until_it_is_taken_away(commits: Commits)
 
 @virtual_time
 async def test_a_commit_returns_what_was_acknowledged():
-    commits = Commits()
-    committing = asyncio.create_task(commits.commit(current_clock().now() + 5))
+    commits, began = Commits(), current_clock().now()
+    committing = asyncio.create_task(commits.commit(began + 5))
     await asyncio.sleep(1)
 
     commits.sent[0].settle(None)
 
     assert await committing == {TopicPartition("orders", 0): (range(5),)}
+    assert current_clock().now() - began == 1
 
 
 @virtual_time
 async def test_a_commit_waits_no_longer_than_its_deadline_and_leaves_the_outcome_in_doubt(
     caplog: Any,
 ):
+    await asyncio.sleep(3)
     commits, began = Commits(), current_clock().now()
 
     with pytest.raises(KafkaTimeoutError, match="have not answered in time") as failure:

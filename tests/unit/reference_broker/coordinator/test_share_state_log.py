@@ -146,12 +146,17 @@ def test_nothing_is_written_while_all_share_partitions_are_at_rest() -> None:
     assert len(states.records) == 2
 
 
-def test_the_state_in_deleted_topics_is_forgotten(states: States) -> None:
+def test_the_state_in_deleted_topics_is_forgotten_in_batches_that_the_log_takes(
+    states: States,
+) -> None:
     states.initialize()
+    states.initialize(OTHER)
+    states.log.max_batch_bytes = 1
     states.topics.clear()
 
     states.runtime.tell(lambda shard, _: shard.forget_deleted_topics(lambda _: None))
 
+    assert [len(batch) for batch in states.log.batches] == [1, 1, 1, 1]
     states.add_topic()
     assert states.read() is ErrorCode.INVALID_REQUEST
     assert states.restarted().read() is ErrorCode.INVALID_REQUEST

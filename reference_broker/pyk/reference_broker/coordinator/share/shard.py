@@ -100,7 +100,7 @@ class ShareStateShard:
             start_offset=state.start_offset,
             delivery_complete_count=state.delivery_complete_count,
         )
-        return result, self._append(key, update, moment)
+        return result, self._append(key, state, update, moment)
 
     def write(
         self, key: SharePartitionKey, asked: write_share_group_state.PartitionData, moment: Moment
@@ -119,7 +119,7 @@ class ShareStateShard:
             batches=combine((), batches_of(asked.state_batches), asked.start_offset),
         )
         result = write_share_group_state.PartitionResult(partition=key.partition)
-        return result, self._append(key, update, moment)
+        return result, self._append(key, state, update, moment)
 
     def initialize(
         self,
@@ -205,10 +205,11 @@ class ShareStateShard:
         if topic is None or key.partition not in topic.partitions:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-    def _append(self, key: SharePartitionKey, update: ShareUpdate, moment: Moment) -> Decision:
+    def _append(
+        self, key: SharePartitionKey, state: ShareState, update: ShareUpdate, moment: Moment
+    ) -> Decision:
         """Append an update, or the snapshot that it leads to."""
-        state = self.states.get(key)
-        if state is None or not self.states.needs_snapshot(key):
+        if not self.states.needs_snapshot(key):
             return Decision((ShareStateRecord(key, update),))
         snapshot = slotted.evolve(
             state.updated(update),
