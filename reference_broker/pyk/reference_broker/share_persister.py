@@ -39,7 +39,6 @@ from pyk.protocol.messages import (
     write_share_group_state,
 )
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
-from pyk.protocol.topics import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 
@@ -222,10 +221,8 @@ class SharePersister:
 
     def _leader_of(self, key: SharePartitionKey) -> int | None:
         partitions = self._image.topics[SHARE_GROUP_STATE_TOPIC].partitions
-        name = TopicPartition(SHARE_GROUP_STATE_TOPIC, partition_for(str(key), len(partitions)))
-        partition = self._image.partition(name)
-        known = partition is not None and partition.leader in self._image.brokers
-        return partition.leader if partition is not None and known else None
+        leader = partitions[partition_for(str(key), len(partitions))].leader
+        return leader if leader in self._image.brokers else None
 
     def _create_topic(self, call: _Call) -> None:
         """Look for the coordinator at any broker, which creates the topic."""
@@ -246,7 +243,7 @@ class SharePersister:
     def _send_later(self, call: _Call, error: ErrorCode) -> None:
         call.error = error
         self._last_timer += 1
-        delay_ms = min(MAX_RETRY_MS, RETRY_MS << min(call.attempts - 1, 10))
+        delay_ms = min(MAX_RETRY_MS, RETRY_MS << call.attempts - 1)
         deadline = self._moment().after(delay_ms)
         self._timers.schedule((self, self._last_timer), deadline, lambda _: self._send(call))
 

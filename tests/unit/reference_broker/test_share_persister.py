@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.find_coordinator import FindCoordinatorResponse
@@ -206,6 +208,28 @@ def test_the_last_error_is_the_result_after_many_attempts() -> None:
 
     assert codes(result) == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     assert not brokers.asked
+
+
+@pytest.mark.parametrize(
+    ("has_topic", "has_brokers"), [(True, True), (False, True), (False, False)]
+)
+def test_that_there_is_no_coordinator_is_the_result_after_many_attempts(
+    has_topic: bool, has_brokers: bool
+) -> None:
+    brokers = Brokers(has_topic=has_topic)
+    if has_topic:
+        brokers.lead(-1)
+    if not has_brokers:
+        brokers.image.brokers.clear()
+    result = brokers.persister.read(KEYS[0], 0)
+
+    for _ in range(MAX_ATTEMPTS):
+        for _, _, response in brokers.asked:
+            response.complete(FindCoordinatorResponse())
+        brokers.asked.clear()
+        brokers.advance(1)
+
+    assert codes(result) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
 def test_the_first_request_creates_the_topic() -> None:

@@ -95,9 +95,7 @@ def acknowledge(
 def _find(partition: SharePartition, said: Acknowledgement) -> Sequence[InFlightBatch]:
     """Return the batches in flight that the offsets are in."""
     batches = partition.batches
-    floor = batches.floor(said.first_offset)
-    if floor is None and said.first_offset < partition.start_offset:
-        floor = batches.floor(partition.start_offset)
+    floor = batches.floor(max(said.first_offset, partition.start_offset))
     if floor is None:
         raise _invalid_state(
             "Batch record not found. The request batch offsets are not found in the cache."
@@ -133,8 +131,7 @@ def _acknowledge_batch(
     try:
         for begin, end, kind in said.ranges(max(first_offset, batch.first_offset), last_offset):
             for first, last, delivery in batch.cut(begin, end):
-                if batch.is_split:
-                    _check_record(delivery, by)
+                _check_record(delivery, by)
                 change = _apply(by, kind, delivery)
                 if change is not None:
                     changes.append(StateBatch(first, last, delivery.count, change))
@@ -154,7 +151,7 @@ def _apply(by: Acknowledger, kind: AcknowledgeType, delivery: Delivery) -> Recor
 
 
 def _check_batch(delivery: Delivery, by: Acknowledger) -> None:
-    if delivery.is_pending or delivery.state is not RecordState.ACQUIRED:
+    if delivery.state is not RecordState.ACQUIRED:
         raise _invalid_state(
             "The batch cannot be acknowledged. The batch is not in the acquired state."
         )
@@ -163,7 +160,7 @@ def _check_batch(delivery: Delivery, by: Acknowledger) -> None:
 
 
 def _check_record(delivery: Delivery, by: Acknowledger) -> None:
-    if delivery.is_pending or delivery.state is not RecordState.ACQUIRED:
+    if delivery.state is not RecordState.ACQUIRED:
         raise _invalid_state("The offset cannot be acknowledged. The offset is not acquired.")
     if delivery.member_id != by.member_id:
         raise _invalid_state("Member is not the owner of offset")

@@ -152,8 +152,7 @@ class SharePartition:
         """Note that all up to ``offset`` was read."""
         if self._gap_window is not None:
             end = self._gap_window[1]
-            is_open = end == self.end_offset and offset <= end
-            self._gap_window = (offset, end) if is_open else None
+            self._gap_window = (offset, end) if offset <= end else None
 
     def _open_gap_window(self) -> None:
         expected = self.start_offset
@@ -293,6 +292,6 @@ class SharePartition:
 
 
 def _is_overdue(delivery: Delivery, now: float) -> bool:
-    if delivery.state is not RecordState.ACQUIRED or delivery.is_pending:
+    if delivery.state is not RecordState.ACQUIRED:
         return False
     return delivery.locked_until is not None and delivery.locked_until <= now

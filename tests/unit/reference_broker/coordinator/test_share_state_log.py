@@ -112,6 +112,14 @@ def test_a_snapshot_of_a_share_partition_at_rest_counts_as_none_of_an_update() -
     assert states.kinds == ["ShareState", "ShareUpdate", "ShareState", "ShareUpdate", "ShareState"]
 
 
+def test_nothing_is_removed_from_an_empty_log() -> None:
+    states = States(prune_interval_ms=1000)
+
+    states.advance(1)
+
+    assert states.log.dropped_before == 0
+
+
 def test_without_share_partitions_only_the_last_record_is_kept() -> None:
     states = States(prune_interval_ms=1000)
     states.initialize()

@@ -33,6 +33,7 @@ def test_the_key_of_a_share_partition_is_a_text_with_the_group_the_topic_id_and_
     None
 ):
     assert str(KEY) == "workers:AAAAAAAAAAAAAAAAAAAABw:0"
+    assert is_share_key(str(KEY))
     assert SharePartitionKey.parse(str(KEY)) == KEY
     assert SharePartitionKey.parse("a:b:AAAAAAAAAAAAAAAAAAAABw:3").group_id == "a:b"
 

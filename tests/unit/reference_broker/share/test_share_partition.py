@@ -97,6 +97,15 @@ def test_records_that_were_delivered_often_are_delivered_in_smaller_pieces() -> 
     assert take(partition, (0, 9)) == [(0, 3, 4)]
 
 
+@pytest.mark.parametrize(
+    ("limit", "careful_from"), [(2, 2), (3, 2), (4, 2), (5, 3), (6, 3), (7, 4), (10, 5)]
+)
+def test_care_begins_at_half_of_the_deliveries_and_not_before_the_second(
+    limit: int, careful_from: int
+) -> None:
+    assert Limits(deliveries=limit).careful_from == careful_from
+
+
 def test_a_record_before_its_last_delivery_is_left_for_later() -> None:
     partition = stored((0, 0, AVAILABLE, 1), (1, 1, AVAILABLE, 4), (2, 2, AVAILABLE, 1))
 
@@ -187,6 +196,14 @@ def test_gaps_of_the_stored_state_are_read_again() -> None:
         (10, 14, 1),
     ]
     assert partition.end_offset == 14
+
+
+def test_records_between_two_gaps_that_are_done_are_not_read_again() -> None:
+    partition = stored((4, 5, ACKNOWLEDGED, 1), (8, 9, AVAILABLE, 1))
+
+    assert take(partition, (0, 3)) == [(0, 3, 1)]
+
+    assert partition.next_fetch_offset() == 6
 
 
 def test_a_gap_is_acquired_no_further_than_it_goes() -> None:

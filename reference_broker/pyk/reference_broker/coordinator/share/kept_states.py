@@ -64,7 +64,7 @@ class KeptStates:
         self._note_leader(key, state.leader_epoch)
         self._state_epochs[key] = max(self.state_epoch(key), state.state_epoch)
         self._states[key] = state
-        if self.needs_snapshot(key) and key in self._update_counts:
+        if self.needs_snapshot(key):
             self._update_counts[key] = 0
 
     def _update(self, key: SharePartitionKey, update: ShareUpdate) -> None:
