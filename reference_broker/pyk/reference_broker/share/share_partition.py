@@ -236,7 +236,6 @@ class SharePartition:
                     delivery.archive()
         self._start_at(offset)
         self.end_offset = max(self.end_offset, offset)
-        self.may_have_available = True
         self.advance()
 
     def missing_from_log(self, first_offset: int, last_offset: int) -> None:

@@ -132,6 +132,37 @@ def test_records_that_compaction_removed_are_archived() -> None:
     assert partition.start_offset == 15
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 5), (4, 9)])
+def test_acquired_records_are_not_archived_for_what_the_log_lacks_around_them(
+    first: int, last: int
+) -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    store(partition, say(partition, 4, 5, RELEASE))
+
+    partition.missing_from_log(first, last)
+
+    assert states(partition) == [(0, 3, ACQUIRED, 1), (4, 5, ARCHIVED, 1), (6, 9, ACQUIRED, 1)]
+
+
+def test_a_batch_that_is_acquired_whole_stays_so_whatever_the_log_lacks() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+
+    partition.missing_from_log(0, 4)
+
+    assert [batch.is_split for batch in partition.batches] == [False]
+
+
+def test_what_is_archived_piece_by_piece_is_kept_as_one() -> None:
+    partition = stored((0, 9, AVAILABLE, 1))
+
+    partition.missing_from_log(2, 3)
+    partition.missing_from_log(4, 5)
+
+    assert states(partition) == [(0, 1, AVAILABLE, 1), (2, 5, ARCHIVED, 1), (6, 9, AVAILABLE, 1)]
+
+
 def test_records_below_the_start_offset_are_not_acquired_again() -> None:
     assert take(stored(start=5), (0, 9)) == [(5, 9, 1)]
 
@@ -148,6 +179,18 @@ def test_records_that_the_log_has_deleted_are_forgotten() -> None:
     assert partition.start_offset == 5
     assert say(partition, 0, 4, ACCEPT) == []
     store(partition, say(partition, 0, 9, ACCEPT))
+    assert partition.start_offset == 10
+
+
+def test_deleted_records_hold_nothing_up_while_what_is_said_of_them_is_stored() -> None:
+    partition = stored()
+    take(partition, (0, 9))
+    say(partition, 0, 4, ACCEPT)
+    changes = say(partition, 5, 9, ACCEPT)
+    partition.log_starts_at(5)
+
+    store(partition, changes)
+
     assert partition.start_offset == 10
 
 
@@ -204,6 +247,16 @@ def test_records_between_two_gaps_that_are_done_are_not_read_again() -> None:
     assert take(partition, (0, 3)) == [(0, 3, 1)]
 
     assert partition.next_fetch_offset() == 6
+
+
+def test_offsets_that_the_log_lacked_between_batches_are_no_gap_to_read_again() -> None:
+    partition = stored()
+    take(partition, (0, 4))
+    take(partition, (8, 12))
+    store(partition, say(partition, 0, 4, RELEASE))
+    store(partition, say(partition, 8, 12, RELEASE))
+
+    assert take(partition, (0, 4), (8, 12)) == [(0, 4, 2), (8, 12, 2)]
 
 
 def test_a_gap_is_acquired_no_further_than_it_goes() -> None:
@@ -272,6 +325,22 @@ def test_a_batch_as_large_as_what_is_asked_for_is_acquired_whole() -> None:
 
     assert take(partition, (0, 7), max_records=4, is_exact=True) == [(0, 3, 2)]
     assert [batch.is_split for batch in partition.batches] == [False, False]
+
+
+def test_a_batch_larger_than_what_is_asked_for_by_one_record_is_divided() -> None:
+    partition = stored((0, 4, AVAILABLE, 1))
+
+    assert take(partition, (0, 4), max_records=4, is_exact=True) == [(0, 3, 2)]
+
+
+def test_locks_are_looked_at_when_the_next_one_is_over() -> None:
+    partition = stored()
+    take(partition, (0, 4), now=10)
+    take(partition, (5, 9), now=0)
+
+    moments = [partition.next_expiry(now) for now in (0, LOCK, LOCK + 10)]
+
+    assert moments == [LOCK, LOCK + 10, None]
 
 
 def test_room_is_counted_to_the_last_record() -> None:
