@@ -180,6 +180,15 @@ def test_all_of_a_request_counts_or_nothing() -> None:
 # -- locks, sessions and limits --------------------------------------------------------------------
 
 
+def test_a_record_can_be_accepted_on_its_last_delivery() -> None:
+    partition, limits = stored(), Limits(deliveries=1)
+    take(partition, (0, 9), limits=limits)
+
+    changes = say(partition, 0, 9, ACCEPT, limits=limits)
+
+    assert changes == [StateBatch(0, 9, 1, ACKNOWLEDGED)]
+
+
 def test_a_record_is_free_when_its_lock_is_over() -> None:
     partition = stored()
     take(partition, (0, 9))
