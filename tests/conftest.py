@@ -40,6 +40,12 @@ if interval := os.environ.get("PYK_SWITCH_INTERVAL"):
     sys.setswitchinterval(float(interval))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes `-n auto` starts: more than processors, as many tests wait."""
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return usable * 3 // 2
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of this process."""
