@@ -119,6 +119,7 @@ class RecordedNetwork(SystemNetwork):
     """The machine's network, which keeps the hosts that were connected to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.hosts: set[str] = set()
 
     async def connect(self, factory: Any, address: Address, *arguments: Any) -> Any:
