@@ -85,7 +85,7 @@ def kafka(kafka_options: dict[str, Any], pytestconfig: pytest.Config) -> Iterato
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     cluster = item.config.stash.get(_CLUSTER, None)
-    if cluster is not None:
+    if cluster is not None and "kafka" in getattr(item, "fixturenames", ()):
         _heal(cluster)
         cluster.faults.pretend(settings.release(item.config))
         item.stash[_BEGAN_MS] = cluster.clock.time_ms()

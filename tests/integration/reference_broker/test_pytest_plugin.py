@@ -345,6 +345,17 @@ def test_what_is_wrong_with_a_mark_is_told(tmp_path: Path, test: str, words: str
     assert words in output
 
 
+def test_a_closed_cluster_fails_only_the_tests_that_use_it(tmp_path: Path) -> None:
+    closing = (
+        "def test_it(kafka): kafka.close()\ndef test_other(): pass\ndef test_next(kafka): pass\n"
+    )
+
+    status, output = run(tmp_path, test_closing=closing)
+
+    assert status == pytest.ExitCode.TESTS_FAILED, output
+    assert "2 passed, 1 error" in output
+
+
 def test_a_failed_test_shows_the_requests_and_the_seed(tmp_path: Path) -> None:
     checks = """
 import asyncio

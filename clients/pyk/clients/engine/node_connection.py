@@ -445,7 +445,7 @@ class NodeConnection:
         except (KafkaError, TimeoutError) as error:
             if begun is not None or not self._keeps_session(connection, error):
                 silence = NO_PROOF if self.progress.work else "no answer"
-                text = f"{self.node} did not let the client log in again: {error or silence}"
+                text = f"{self.node} did not let the client log in again: {str(error) or silence}"
                 connection.abort(NodeDisconnectedError(text, node_id=self.node.node_id))
         else:
             self._watch_session(connection)

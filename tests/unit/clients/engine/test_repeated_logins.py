@@ -183,7 +183,10 @@ async def test_sessions_of_a_second_are_survived_under_load() -> None:
 
 
 @virtual_time
-async def test_a_broker_that_does_not_answer_a_login_is_connected_to_again() -> None:
+async def test_a_broker_that_does_not_answer_a_login_is_connected_to_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "pyk.clients.engine")
     async with Guarded(lifetime=10, request_timeout_ms=5_000) as (cluster, broker, client):
         cluster.once(SaslAuthenticateRequest, SILENCE)
         began_at = current_clock().now()
@@ -194,6 +197,7 @@ async def test_a_broker_that_does_not_answer_a_login_is_connected_to_again() -> 
             await asyncio.sleep(0.1)
 
         assert cluster.connection_counts[1] == 2
+        assert "did not let the client log in again: no answer\n" in caplog.text
 
 
 @virtual_time

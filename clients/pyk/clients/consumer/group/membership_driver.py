@@ -234,7 +234,8 @@ class MembershipDriver:
                     node, action.request, min_version=action.min_version, lane=action.lane
                 )
         except (KafkaError, TimeoutError) as error:
-            log.info("Could not leave group %s: %s", self._group_id, error)
+            reason = str(error) or f"no answer within {LEAVE_SECONDS:g} s"
+            log.info("Could not leave group %s: %s", self._group_id, reason)
 
     async def _coordinator(self, deadline: float) -> int:
         return await self._client.coordinators.find(CoordinatorType.GROUP, self._group_id, deadline)

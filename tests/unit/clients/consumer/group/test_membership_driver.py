@@ -12,9 +12,10 @@ import pytest
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.group.membership_driver import MembershipDriver
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.messages.leave_group import LeaveGroupRequest
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.engine_parts import running
-from support.scripted_broker import ScriptedCluster
+from support.scripted_broker import SILENCE, ScriptedCluster
 from support.scripted_groups import ClassicGroup, HeartbeatGroup, ScriptedGroup
 
 E = TypeVar("E", bound=ApplicationEvent)
@@ -137,6 +138,25 @@ async def test_a_member_that_leaves_tells_its_coordinator(protocol: type[Scripte
 
         assert group.has_left
         assert not group.membership.standing.is_member
+
+
+@virtual_time
+async def test_a_leave_that_the_coordinator_does_not_answer_is_logged_with_the_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def silent(cluster: ScriptedCluster) -> ClassicGroup:
+        group = ClassicGroup(cluster)
+        cluster.on(LeaveGroupRequest, SILENCE)
+        return group
+
+    caplog.set_level("INFO", "pyk.clients.consumer.group.membership_driver")
+    async with subscribed(silent, P0) as (_, application):
+        await application.hears(Assign)
+
+        leave = application.driver.end_membership("closed")
+        await application.driver.tell_coordinator(leave, deadline=100.0)
+
+        assert "Could not leave group g: no answer within 3 s" in caplog.messages
 
 
 @virtual_time
