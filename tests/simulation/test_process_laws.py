@@ -64,9 +64,9 @@ class Chaos:
             self.cluster.faults.on(request).once().apply_then_lose_response()
 
     async def check_commits(self) -> None:
-        handled = set(self.processors.handled)
         async with make_consumer(self.cluster, group_id="g") as observer:
             committed = await observer.committed(PARTITIONS)
+        handled = set(self.processors.handled)  # the members go on while the observer asks
         for (_, number), offset in committed.items():
             if offset is not None:
                 before = {(number, o) for o in range(offset.offset)}
