@@ -55,7 +55,6 @@ def test_kafkas_tools_subscribe_and_the_java_producer_pushes(cluster: Cluster) -
     push = pushed(cluster, "java-producer")
     assert push.software_name == "apache-kafka-java"
     assert push.software_version == apache_kafka.VERSION
-    assert push.is_terminating
     values = {metric.name: metric.value for metric in push.metrics}
     assert values["org.apache.kafka.producer.connection.creation.total"] is not None
     assert tool("--list").split() == []

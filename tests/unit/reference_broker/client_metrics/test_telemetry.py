@@ -80,6 +80,24 @@ def test_a_client_is_forgotten_with_its_connection_and_its_last_push_is_kept(
     assert (kept.client_id, kept.data, kept.metrics) == ("app", b"\x0a\x00", ())
 
 
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_push_is_kept_with_the_word_whether_it_is_the_last(
+    telemetry: Telemetry, is_last: bool
+) -> None:
+    asked = telemetry.subscriptions_for(UUID(int=0), CLIENT, None, 0)
+    push = PushTelemetryRequest(
+        client_instance_id=ID,
+        subscription_id=asked.subscription_id,
+        terminating=is_last,
+        metrics=b"\x0a\x00",
+    )
+
+    telemetry.pushed(push, CLIENT, None, 1)
+
+    (kept,) = telemetry.pushes.all()
+    assert kept.is_terminating is is_last
+
+
 def test_a_connection_with_many_clients_is_listened_to_once(telemetry: Telemetry) -> None:
     connection = Connection()
 
