@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncConsumer
-from pyk.clients.consumer.faces.wakeups import PROCESS_ENDS
+from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import Group

@@ -185,3 +185,20 @@ def values(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> lis
             found += [r.value for r in stored if r.offset >= offset and r.value is not None]
             offset = max(offset, stored.next_offset)
     return found
+
+
+def filled_log(filesystem: FileSystem, count: int = 10, **config: Any) -> Log:
+    """Open a log, and append so many records, each in a batch of its own."""
+    log = open_log(filesystem, **config)
+    for value in numbered(count):
+        append(log, value)
+    return log
+
+
+def numbered(count: int) -> list[bytes]:
+    """Return the values of the records of ``filled_log``."""
+    return [b"%d" % number for number in range(count)]
+
+
+def overwrite(filesystem: FileSystem, path: str, position: int, content: bytes) -> None:
+    filesystem.open(path, create=True).write_at(position, [content])

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from pyk.clients.consumer.buffer.read_buffer import WAKEUP
-from pyk.clients.consumer.faces.wakeups import PROCESS_ENDS
+from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS, WAKEUP
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.clients.processing.attempt import RUNNING
 from pyk.clients.processing.calls import (

@@ -10,7 +10,7 @@ from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import START_MS
-from support.logs import DIRECTORY, append, batch, open_log, values
+from support.logs import DIRECTORY, append, batch, filled_log, numbered, open_log, overwrite, values
 
 LOG = f"{DIRECTORY}/{0:020d}.log"
 INDEX = f"{DIRECTORY}/{0:020d}.index"
@@ -25,34 +25,19 @@ def filesystem() -> MemoryFileSystem:
     return filesystem
 
 
-def filled(filesystem, count=10, **config):
-    log = open_log(filesystem, **config)
-    for number in range(count):
-        append(log, b"%d" % number)
-    return log
-
-
-def expected(count):
-    return [b"%d" % number for number in range(count)]
-
-
-def overwrite(filesystem, path, position, content):
-    filesystem.open(path, create=True).write_at(position, [content])
-
-
 def test_killed_process_loses_nothing(filesystem):
-    filled(filesystem, segment_bytes=200, index_interval_bytes=0)
+    filled_log(filesystem, segment_bytes=200, index_interval_bytes=0)
     filesystem.crash(loses_unflushed=False)
 
     log = open_log(filesystem, segment_bytes=200, index_interval_bytes=0)
 
-    assert values(log) == expected(10)
+    assert values(log) == numbered(10)
     assert append(log, b"10") == 10
     assert log.segments.base_offsets == [0, 2, 4, 6, 8, 10]
 
 
 def test_power_failure_loses_nothing_that_was_flushed(filesystem):
-    log = filled(filesystem, segment_bytes=200)
+    log = filled_log(filesystem, segment_bytes=200)
     log.flusher.flush_now()
     recovery_point = log.recovery_point
     for _ in range(5):
@@ -63,57 +48,57 @@ def test_power_failure_loses_nothing_that_was_flushed(filesystem):
 
     # The indexes of the segment that begins here were rebuilt, and are to be flushed again.
     assert log.recovery_point == 8
-    assert values(log) == expected(10)
+    assert values(log) == numbered(10)
     assert append(log, b"10") == 10
 
 
 def test_torn_tail_is_cut_off(filesystem):
-    log = filled(filesystem, count=3)
+    log = filled_log(filesystem, count=3)
     size = log.segments.size
     overwrite(filesystem, LOG, size, batch(b"torn")[:-1])
 
     log = open_log(filesystem)
 
-    assert values(log) == expected(3)
+    assert values(log) == numbered(3)
     assert filesystem.size(LOG) == size
     assert append(log, b"3") == 3
 
 
 def test_zeros_at_the_end_are_cut_off(filesystem):
-    log = filled(filesystem, count=3)
+    log = filled_log(filesystem, count=3)
     size = log.segments.size
     filesystem.open(LOG).truncate(size + 1000)
 
-    assert values(open_log(filesystem)) == expected(3)
+    assert values(open_log(filesystem)) == numbered(3)
     assert filesystem.size(LOG) == size
 
 
 def test_log_ends_before_a_damaged_batch_whatever_follows(filesystem):
-    log = filled(filesystem, segment_bytes=200)
+    log = filled_log(filesystem, segment_bytes=200)
     log.close()
     size = len(batch(b"0"))
     overwrite(filesystem, f"{DIRECTORY}/{4:020d}.log", size - 1, b"\xff")
 
     log = open_log(filesystem, segment_bytes=200)
 
-    assert values(log) == expected(4)
+    assert values(log) == numbered(4)
     assert log.segments.base_offsets == [0, 2, 4]
     assert append(log, b"4") == 4
 
 
 def test_records_before_the_recovery_point_are_not_read_again(filesystem):
-    log = filled(filesystem, segment_bytes=200)
+    log = filled_log(filesystem, segment_bytes=200)
     log.close()
     overwrite(filesystem, LOG, 70, b"\xff")
 
     log = open_log(filesystem, recovery_point=4, segment_bytes=200)
 
     assert log.log_end_offset == 10
-    assert values(log, 4) == expected(10)[4:]
+    assert values(log, 4) == numbered(10)[4:]
 
 
 def test_indexes_are_the_same_after_recovery(filesystem):
-    filled(filesystem, index_interval_bytes=100).close()
+    filled_log(filesystem, index_interval_bytes=100).close()
     before = [filesystem.open(path).read_at(0, 1000) for path in (INDEX, TIME_INDEX)]
     filesystem.remove(INDEX)
     overwrite(filesystem, TIME_INDEX, 0, b"garbage")
@@ -123,13 +108,13 @@ def test_indexes_are_the_same_after_recovery(filesystem):
 
     assert before == [filesystem.open(path).read_at(0, 1000) for path in (INDEX, TIME_INDEX)]
     assert len(before[0]) == 8 * 4
-    assert values(open_log(filesystem)) == expected(10)
+    assert values(open_log(filesystem)) == numbered(10)
 
 
 @pytest.mark.parametrize("path", [INDEX, TIME_INDEX])
 @pytest.mark.parametrize("damage", ["removed", "garbled"])
 def test_index_is_rebuilt_even_after_a_clean_shutdown(filesystem, path, damage):
-    filled(filesystem, index_interval_bytes=100).close()
+    filled_log(filesystem, index_interval_bytes=100).close()
     before = filesystem.open(path).read_at(0, 1000)
     if damage == "removed":
         filesystem.remove(path)
@@ -142,22 +127,22 @@ def test_index_is_rebuilt_even_after_a_clean_shutdown(filesystem, path, damage):
     )
 
     assert filesystem.open(path).read_at(0, 1000) == before
-    assert values(log) == expected(10)
+    assert values(log) == numbered(10)
 
 
 def test_log_that_was_damaged_after_a_clean_shutdown_is_recovered(filesystem):
-    filled(filesystem, count=3).close()
+    filled_log(filesystem, count=3).close()
     overwrite(filesystem, LOG, filesystem.size(LOG), b"some bytes that are no batch")
 
     log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=3)
 
-    assert values(log) == expected(3)
+    assert values(log) == numbered(3)
     assert append(log, b"3") == 3
 
 
 def test_index_of_a_finished_segment_is_rebuilt_whatever_the_shutdown(filesystem):
     for is_clean in (True, False):
-        filled(filesystem, segment_bytes=200, index_interval_bytes=0).close()
+        filled_log(filesystem, segment_bytes=200, index_interval_bytes=0).close()
         before = filesystem.open(INDEX).read_at(0, 100)
         filesystem.remove(INDEX)
 
@@ -166,7 +151,7 @@ def test_index_of_a_finished_segment_is_rebuilt_whatever_the_shutdown(filesystem
         )
 
         assert filesystem.open(INDEX).read_at(0, 100) == before
-        assert values(log, 0)[:2] == expected(2)
+        assert values(log, 0)[:2] == numbered(2)
         log.close()
         filesystem.remove_tree(DIRECTORY)
 
@@ -240,7 +225,7 @@ def test_a_snapshot_of_records_that_were_cut_off_is_written_again(filesystem):
 
 
 def test_only_snapshots_that_are_of_use_are_kept(filesystem):
-    filled(filesystem, segment_bytes=200, count=5).close()
+    filled_log(filesystem, segment_bytes=200, count=5).close()
     log = open_log(filesystem, segment_bytes=200, was_shut_down_cleanly=True, recovery_point=5)
     append(log, b"5")
     append(log, b"6")
@@ -274,7 +259,7 @@ def test_leader_epochs_of_lost_records_are_forgotten(filesystem):
 
 
 def test_log_start_offset_beyond_all_records_begins_a_new_log_there(filesystem):
-    filled(filesystem, count=3).close()
+    filled_log(filesystem, count=3).close()
 
     log = open_log(filesystem, log_start_offset=5)
 
@@ -296,7 +281,7 @@ def test_log_start_offset_is_not_before_the_first_segment(filesystem):
 
 
 def test_leftovers_of_deletions_and_replacements_are_removed(filesystem):
-    filled(filesystem, count=1).close()
+    filled_log(filesystem, count=1).close()
     leftovers = [f"{0:020d}.log.deleted", "leader-epoch-checkpoint.tmp", f"{9:020d}.index"]
     for name in leftovers:
         overwrite(filesystem, f"{DIRECTORY}/{name}", 0, b"x")
@@ -339,13 +324,13 @@ def test_the_names_of_a_directory_are_not_compared_with_each_other():
 
 
 def test_empty_segment_that_overlaps_the_one_before_it_goes(filesystem):
-    filled(filesystem, count=5)
+    filled_log(filesystem, count=5)
     filesystem.open(f"{DIRECTORY}/{3:020d}.log", create=True)
 
     log = open_log(filesystem)
 
     assert log.segments.base_offsets == [0]
-    assert values(log) == expected(5)
+    assert values(log) == numbered(5)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -371,12 +356,12 @@ def test_batch_larger_than_the_scanning_window_is_recovered(filesystem):
 
 
 def test_preallocated_space_is_given_back(filesystem):
-    log = filled(filesystem, count=3, preallocate=True, segment_bytes=200)
+    log = filled_log(filesystem, count=3, preallocate=True, segment_bytes=200)
     assert filesystem.size(f"{DIRECTORY}/{2:020d}.log") == 200
 
     filesystem.crash(loses_unflushed=False)
     log = open_log(filesystem, preallocate=True, segment_bytes=200)
-    assert values(log) == expected(3)
+    assert values(log) == numbered(3)
     append(log, b"3")
     append(log, b"4")
     log.close()
@@ -385,99 +370,9 @@ def test_preallocated_space_is_given_back(filesystem):
     assert sizes == [2 * len(batch(b"0"))] * 2 + [len(batch(b"0"))]
 
 
-def test_gap_between_segments_that_a_power_failure_left_ends_the_log(filesystem):
-    filled(filesystem, count=6, segment_bytes=200)
-    filesystem.remove(f"{DIRECTORY}/{2:020d}.log")
-
-    log = open_log(filesystem, segment_bytes=200)
-
-    assert log.segments.base_offsets == [0]
-    assert values(log) == expected(2)
-    assert append(log, b"2") == 2
-
-
-def test_gap_where_the_end_of_a_segment_is_lost_ends_the_log(filesystem):
-    filled(filesystem, count=6, segment_bytes=200)
-    filesystem.open(LOG).truncate(len(batch(b"0")))
-
-    log = open_log(filesystem, segment_bytes=200)
-
-    assert values(log) == expected(1)
-
-
-def remove_batches(filesystem, path, first, last):
-    """Remove batches of a segment by their numbers, as compaction does, and its indexes."""
-    size = len(batch(b"0"))
-    data = filesystem.open(path).read_at(0, filesystem.size(path))
-    left = data[: first * size] + data[(last + 1) * size :]
-    overwrite(filesystem, path, 0, left)
-    filesystem.open(path).truncate(len(left))
-
-
-@pytest.mark.parametrize("cleanup_policy", [("compact",), ("delete",)])
-@pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 3)])
-def test_gap_inside_a_segment_stays(filesystem, cleanup_policy, first, last):
-    filled(filesystem, count=6)
-    remove_batches(filesystem, LOG, first, last)
-
-    log = open_log(filesystem, cleanup_policy=cleanup_policy)
-
-    assert values(log) == [b"%d" % each for each in range(6) if not first <= each <= last]
-    assert append(log, b"6") == 6
-
-
-@pytest.mark.parametrize("damaged", [2, 3])
-def test_damage_that_a_power_failure_left_before_sound_batches_ends_the_log(filesystem, damaged):
-    filled(filesystem, count=6)
-    size = len(batch(b"0"))
-    overwrite(filesystem, LOG, damaged * size, bytes(size))
-
-    assert values(open_log(filesystem)) == expected(damaged)
-
-
-@pytest.mark.parametrize(
-    ("cleanup_policy", "recovery_point", "is_kept"),
-    [(("compact",), 0, True), (("delete",), 2, True), (("delete",), 1, False)],
-)
-def test_gap_between_segments_stays_where_nothing_can_be_lost(
-    filesystem, cleanup_policy, recovery_point, is_kept
-):
-    filled(filesystem, count=6, segment_bytes=200)
-    remove_batches(filesystem, LOG, 1, 1)
-
-    log = open_log(
-        filesystem,
-        segment_bytes=200,
-        cleanup_policy=cleanup_policy,
-        recovery_point=recovery_point,
-    )
-
-    assert values(log) == ([b"0", *expected(6)[2:]] if is_kept else [b"0"])
-
-
-def test_gap_between_segments_stays_if_one_inside_a_later_segment_tells_of_compaction(filesystem):
-    filled(filesystem, count=8, segment_bytes=200)
-    filesystem.remove(f"{DIRECTORY}/{2:020d}.log")
-    remove_batches(filesystem, f"{DIRECTORY}/{6:020d}.log", 0, 0)
-
-    log = open_log(filesystem, segment_bytes=200)
-
-    assert values(log) == [b"0", b"1", b"4", b"5", b"7"]
-
-
-def test_gap_between_segments_after_the_last_that_was_compacted_ends_the_log(filesystem):
-    filled(filesystem, count=8, segment_bytes=200)
-    remove_batches(filesystem, LOG, 0, 0)
-    filesystem.remove(f"{DIRECTORY}/{4:020d}.log")
-
-    log = open_log(filesystem, segment_bytes=200)
-
-    assert values(log) == [b"1", b"2", b"3"]
-
-
 def test_time_index_of_zeros_is_rebuilt(filesystem):
     """A power failure can keep the length of a file and lose its content."""
-    log = filled(filesystem, segment_bytes=200)
+    log = filled_log(filesystem, segment_bytes=200)
     log.close()
     size = filesystem.size(TIME_INDEX)
     filesystem.open(TIME_INDEX).write_at(0, [bytes(size)])
@@ -489,7 +384,7 @@ def test_time_index_of_zeros_is_rebuilt(filesystem):
 
 
 def test_segment_that_is_finished_after_its_flush_is_flushed_again(filesystem):
-    log = filled(filesystem, count=3, segment_bytes=300, index_interval_bytes=10_000)
+    log = filled_log(filesystem, count=3, segment_bytes=300, index_interval_bytes=10_000)
     log.flusher.flush_now()
     log.roll()
     assert log.recovery_point == 0
@@ -515,7 +410,7 @@ def test_time_index_of_a_segment_that_ends_at_the_recovery_point_is_completed(fi
 
 
 def test_log_that_ends_before_what_was_flushed_is_reported(filesystem, caplog):
-    log = filled(filesystem, segment_bytes=200)
+    log = filled_log(filesystem, segment_bytes=200)
     log.close()
     filesystem.remove(f"{DIRECTORY}/{8:020d}.log")
 
@@ -525,7 +420,7 @@ def test_log_that_ends_before_what_was_flushed_is_reported(filesystem, caplog):
 
 
 def test_log_lines_about_repairs_name_the_file(filesystem, caplog):
-    log = filled(filesystem, count=3)
+    log = filled_log(filesystem, count=3)
     overwrite(filesystem, LOG, log.segments.size, batch(b"torn")[:-1])
 
     open_log(filesystem)

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-# Reasons to leave the fast path. CLOSED and FORKED never go away.
-EVENT, WAKEUP, CLOSED, FORKED = 1, 2, 4, 8
+# Reasons to leave the fast path. CLOSED and FORKED never go away; PROCESS_ENDS: a handler failed.
+EVENT, WAKEUP, CLOSED, FORKED, PROCESS_ENDS = 1, 2, 4, 8, 16
 
 
 class ReadBuffer:

@@ -11,14 +11,11 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
-from pyk.clients.consumer.buffer.read_buffer import WAKEUP, ReadBuffer
+from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS, WAKEUP, ReadBuffer
 from pyk.clients.errors import WakeupError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-# A reason for attention beside those of the buffer: a handler of ``process()`` has failed.
-PROCESS_ENDS = 1 << 4
 
 
 class Wakeups:
