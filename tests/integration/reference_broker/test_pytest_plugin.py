@@ -345,6 +345,22 @@ def test_what_is_wrong_with_a_mark_is_told(tmp_path: Path, test: str, words: str
     assert words in output
 
 
+def test_a_cluster_that_a_test_asks_for_while_it_runs_has_no_faults_of_others(
+    tmp_path: Path,
+) -> None:
+    checks = """
+def test_faults(kafka):
+    kafka.faults.on("Produce").close()
+    kafka.kill(0)
+
+def test_after(request):
+    kafka = request.getfixturevalue("kafka")
+    kafka.seed({"orders": ["one"]})
+    assert len(kafka.records("orders")) == 1
+"""
+    passed(tmp_path, 2, test_faults=checks)
+
+
 def test_a_closed_cluster_fails_only_the_tests_that_use_it(tmp_path: Path) -> None:
     closing = (
         "def test_it(kafka): kafka.close()\ndef test_other(): pass\ndef test_next(kafka): pass\n"
