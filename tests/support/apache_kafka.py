@@ -245,6 +245,10 @@ class ApacheKafka:
             # Minutes after a test has killed a node, leaders and coordinators would go back to it
             # in the middle of another test, which may ask the coordinator it once found.
             "auto.leader.rebalance.enable": "false",
+            # With the topics of all tests the heap of 512 MB would not be enough: by default 1,000
+            # answered requests are kept with all their partitions, and the cleaner takes 128 MB.
+            "fetch.purgatory.purge.interval.requests": "20",
+            "log.cleaner.dedupe.buffer.size": str(8 << 20),
         } | self._config
 
     def _quorum(self, controllers: Sequence[str]) -> dict[str, str]:
