@@ -34,6 +34,8 @@ from support.table_codec import contains, default_of, fields_at, json_name, vers
 
 SECRETS = {"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"}
 WITHOUT_VECTORS = {"SubscriptionInfoData"}  # of Kafka Streams, for which there are no vectors
+MESSAGES = known_messages()
+APIS = [key for key in ApiKey if f"{key.api_name}Request" in MESSAGES]
 RENAMED = {("StreamsGroupCurrentMemberAssignmentValue", "TaskIds"): "CurrentTaskIds"}
 
 
@@ -47,7 +49,7 @@ class Row(NamedTuple):
     is_compact: bool
 
 
-@pytest.mark.parametrize("name", known_messages())
+@pytest.mark.parametrize("name", MESSAGES)
 def test_a_message_class_matches_its_definition(name: str) -> None:
     cls, schema = message_class(name), schemas()[name]
 
@@ -60,7 +62,7 @@ def test_a_message_class_matches_its_definition(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", known_messages())
+@pytest.mark.parametrize("name", MESSAGES)
 def test_fields_of_every_version_are_those_of_kafka_in_order(name: str) -> None:
     cls, schema = message_class(name), schemas()[name]
 
@@ -70,7 +72,7 @@ def test_fields_of_every_version_are_those_of_kafka_in_order(name: str) -> None:
         assert list(_our_rows(cls, version, "", flexible)) == theirs
 
 
-@pytest.mark.parametrize("name", known_messages())
+@pytest.mark.parametrize("name", MESSAGES)
 def test_defaults_and_ignorable_fields_are_those_of_kafka(name: str) -> None:
     schema = schemas()[name]
 
@@ -79,7 +81,7 @@ def test_defaults_and_ignorable_fields_are_those_of_kafka(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", known_messages())
+@pytest.mark.parametrize("name", MESSAGES)
 def test_annotations_are_the_types_of_the_fields(name: str) -> None:
     for struct in _structs(message_class(name)):
         for field in struct.fields:
@@ -90,7 +92,7 @@ def test_annotations_are_the_types_of_the_fields(name: str) -> None:
             assert annotation == expected, f"{struct.__name__}.{field.name}"
 
 
-@pytest.mark.parametrize("name", known_messages())
+@pytest.mark.parametrize("name", MESSAGES)
 def test_fields_with_credentials_are_secret(name: str) -> None:
     for struct in _structs(message_class(name)):
         for field in struct.fields:
@@ -98,11 +100,11 @@ def test_fields_with_credentials_are_secret(name: str) -> None:
 
 
 def test_the_copied_facts_cover_every_message() -> None:
-    assert copied_messages() == set(known_messages())
+    assert copied_messages() == set(MESSAGES)
 
 
 def test_the_copied_vectors_cover_every_message_that_kafka_wrote_one_of() -> None:
-    assert set(known_messages()) - messages_with_copied_vectors() <= WITHOUT_VECTORS
+    assert set(MESSAGES) - messages_with_copied_vectors() <= WITHOUT_VECTORS
 
 
 @pytest.mark.parametrize("facts", api_keys(), ids=lambda facts: facts["name"])
@@ -125,9 +127,7 @@ def test_every_api_key_of_kafka_is_listed() -> None:
     assert len(ApiKey) == len(api_keys())
 
 
-@pytest.mark.parametrize(
-    "key", [key for key in ApiKey if f"{key.api_name}Request" in known_messages()]
-)
+@pytest.mark.parametrize("key", APIS)
 def test_request_and_response_have_the_versions_of_their_api_key(key: ApiKey) -> None:
     for cls in (request_class(key), response_class(key)):
         assert (cls.api_key, cls.versions, cls.flexible) == (key, key.versions, key.flexible)

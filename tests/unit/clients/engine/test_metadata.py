@@ -261,7 +261,7 @@ def test_a_leader_that_came_with_an_error_and_is_no_node_of_the_cluster_is_given
         pytest.param(response(brokers=[broker(1, port=-1)]), id="port -1"),
         pytest.param(response(brokers=[broker(1, port=70_000)]), id="port 70000"),
         pytest.param(response(brokers=[broker(1, rack="r" * 1_000_000)]), id="a rack of 1 MB"),
-        pytest.param(response(brokers=[broker(n) for n in range(100_000)]), id="100 000 brokers"),
+        pytest.param(response(brokers=[broker(n) for n in range(10_001)]), id="10 001 brokers"),
         pytest.param(response(topic("orders", partition(0), partition(0))), id="partition twice"),
         pytest.param(response(topic("orders", partition(-1))), id="partition -1"),
         pytest.param(response(topic("orders", partition(2**31 - 1))), id="partition 2147483647"),
