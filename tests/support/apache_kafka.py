@@ -28,7 +28,7 @@ LAST_OF_3 = "3.9.2"
 """Has no version 2 of transactions (KIP-890)."""
 
 JARS = Path(os.environ.get("APACHE_KAFKA_JARS", Path.home() / ".cache" / "apache-kafka"))
-START_TIMEOUT = 90.0
+START_TIMEOUT = 180.0
 SHUTDOWN_TIMEOUT = 20.0
 PORTS = 12_000, 32_000
 

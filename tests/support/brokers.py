@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pyk.clients import Admin, NewTopic
+from pyk.clients.errors import TopicAlreadyExistsError
 from pyk.protocol import ApiKey
 from pyk.protocol.messages.metadata import (
     MetadataRequest,
@@ -176,6 +177,7 @@ def _every_node_says(
 
 
 def _create(kafka: Kafka, topic: NewTopic) -> None:
-    with Admin(kafka.bootstrap) as admin:
+    # A busy broker may create it and answer too late; the name is new.
+    with Admin(kafka.bootstrap) as admin, contextlib.suppress(TopicAlreadyExistsError):
         admin.create_topics([topic])
     eventually(lambda: every_node_knows(kafka, topic.name))
