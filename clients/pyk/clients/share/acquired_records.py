@@ -89,7 +89,6 @@ class AcquiredRecords:
         self._index = 0
         self._next = ranges[0][0] if ranges else 0
         self._batch: RecordSpan | None = None
-        self._is_read = False
         self._parts: list[Part] = []
         self._handed: list[Part] = []
         self._gaps: list[tuple[int, int]] = []
@@ -108,33 +107,25 @@ class AcquiredRecords:
         if self.renewed:
             self._restore_renewed()
         while True:
-            part = self._parts[len(self._parts) - 1] if self._parts else self._read()
+            part = self._parts.pop() if self._parts else self._read()
             if part is None:
                 return None
             if part.locked_until <= now:
                 self.expired.append((part.first, part.last))
-                self._drop(part)
                 continue
             if part.span.count <= max_records:
-                self._drop(part)
                 return part
             head = part.span.split(max_records)[0]
             taken = part.before(max_records, head.next_offset - 1)
-            rest = part.after(max_records, taken.last)
-            self._drop(part)
-            self._parts.append(rest)
+            self._parts.append(part.after(max_records, taken.last))
             return taken
-
-    def _drop(self, part: Part) -> None:
-        if self._parts and self._parts[len(self._parts) - 1] is part:
-            self._parts.pop()
 
     def _read(self) -> Part | None:
         """Return the records of the next batch and range, None after the last."""
         while self._index < len(self._ranges):
             first, last, delivery_count = self._ranges[self._index]
             first = max(first, self._next)
-            batch = self._batch or self._next_batch()
+            batch = self._batch or self._records.next_span(ALL)
             if batch is None:
                 self._end(first, last)
                 continue
@@ -159,13 +150,6 @@ class AcquiredRecords:
             self._go_on(end)
             return part
         return None
-
-    def _next_batch(self) -> RecordSpan | None:
-        if self._is_read:
-            return None
-        batch = self._records.next_span(ALL)
-        self._is_read = batch is None
-        return batch
 
     def _end(self, first: int, last: int) -> None:
         """Account for offsets after the last batch: gaps as far as there was one, otherwise
