@@ -278,12 +278,10 @@ class BrokerConfig(LogDirsConfig):
         doc="The default of retention.ms; if not set, log.retention.minutes is.",
     )
     log_retention_minutes: int | None = integer(
-        None,
-        check=is_retention,
-        doc="The default of retention.ms in minutes; if not set, log.retention.hours is.",
+        None, doc="The default of retention.ms in minutes; if not set, log.retention.hours is."
     )
     log_retention_hours: int = integer(
-        168, check=is_retention, doc="The default of retention.ms in hours; -1 is unlimited."
+        168, doc="The default of retention.ms in hours; -1 is unlimited."
     )
     log_roll_jitter_ms: int | None = long(
         None,

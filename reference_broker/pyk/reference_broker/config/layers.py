@@ -230,7 +230,9 @@ class BrokerConfigLayers:
     @classmethod
     def of(cls, values: Mapping[str, object]) -> BrokerConfigLayers:
         """Return the layers of a broker that is started with ``values``."""
-        return cls(static=parse_broker_configs(values))
+        static = parse_broker_configs(values)
+        _check_retention(static)
+        return cls(static=static)
 
     def broker_config(self) -> BrokerConfig:
         """Return the effective configuration; what only fallbacks set is set in it too."""
@@ -402,6 +404,21 @@ class BrokerConfigLayers:
             (ConfigSource.STATIC_BROKER_CONFIG, self.static),
             (ConfigSource.DEFAULT_CONFIG, None),
         ]
+
+
+def _check_retention(values: Mapping[str, ConfigValue]) -> None:
+    """Raise ``InvalidConfigError`` if brokers would keep records for no time.
+
+    As in Kafka, only the configuration that is effective counts: hours may be 0 beside minutes.
+    """
+    definition = BROKER_DEFINITIONS["log.retention.ms"]
+    names = [definition.name, *(fallback.name for fallback in definition.fallbacks)]
+    effective = next((name for name in names if values.get(name) is not None), None)
+    if effective is not None and values[effective] == 0:
+        raise InvalidConfigError(
+            f"{effective}=0: brokers would keep no records; use -1 for no limit, or at least 1",
+            name=effective,
+        )
 
 
 def _entry(

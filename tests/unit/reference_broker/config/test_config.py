@@ -130,6 +130,35 @@ def test_finer_unit_of_retention_wins(values, retention_ms):
     assert layers.broker_config().log_retention_ms == retention_ms
 
 
+@pytest.mark.parametrize(
+    ("values", "retention_ms"),
+    [
+        ({"log.retention.hours": 0, "log.retention.minutes": 0, "log.retention.ms": 4}, 4),
+        ({"log.retention.hours": 0, "log.retention.minutes": 3}, 3 * 60_000),
+        ({"log.retention.minutes": 0, "log.retention.ms": -1}, -1),
+    ],
+)
+def test_a_retention_of_0_in_a_coarser_unit_has_no_effect(values, retention_ms):
+    assert BrokerConfigLayers.of(values).log_config({}).retention_ms == retention_ms
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"log.retention.hours": 0}, "log.retention.hours"),
+        ({"log.retention.minutes": 0, "log.retention.hours": 2}, "log.retention.minutes"),
+        ({"log.retention.ms": 0, "log.retention.hours": 2}, "log.retention.ms"),
+        ({"log.roll.hours": 0, "log.roll.ms": 2}, "log.roll.hours"),  # as in Kafka
+    ],
+)
+def test_an_effective_time_of_0_is_refused(values, name):
+    with pytest.raises(InvalidConfigError) as refused:
+        BrokerConfigLayers.of(values)
+
+    assert refused.value.name == name
+    assert str(refused.value).startswith(name)
+
+
 def test_topic_name_given_to_a_broker_is_its_default_for_topics():
     layers = BrokerConfigLayers.of({"retention.ms": 5, "min.insync.replicas": 2})
 
