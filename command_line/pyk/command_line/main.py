@@ -107,8 +107,7 @@ class _Commands(CommandGroup):
         except BrokenPipeError:
             return _output_was_closed()
         except (click.Abort, KeyboardInterrupt):
-            click.echo(err=True)  # after the ^C of the terminal
-            return ExitCode.INTERRUPTED
+            return _was_interrupted()
         except Exception as error:
             if _is_help(error):
                 click.echo(str(error), err=True)
@@ -141,10 +140,18 @@ def _output_was_closed() -> ExitCode:
     return ExitCode.DONE
 
 
+def _was_interrupted() -> ExitCode:
+    click.echo(err=True)  # after the ^C of the terminal
+    return ExitCode.INTERRUPTED
+
+
 def _report(error: Exception) -> int:
     """Print an error as one line, and return the exit code."""
-    from pyk.command_line.frame.failures import explain  # nothing of this is needed otherwise
+    # Nothing of this is needed otherwise.
+    from pyk.command_line.frame.failures import explain, is_interrupt
 
+    if is_interrupt(error):
+        return _was_interrupted()
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         _output_was_closed()
         error = OSError(errno.EBADF, "standard output or input is closed")

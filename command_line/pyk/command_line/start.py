@@ -6,6 +6,8 @@ What this module imports itself is not covered, so it imports nothing that Pytho
 import gc
 import sys
 
+from pyk.command_line.interrupts import Interrupts
+
 INTERRUPTED = 130
 """``ExitCode.INTERRUPTED``, which is not imported yet."""
 
@@ -13,7 +15,9 @@ INTERRUPTED = 130
 def start() -> None:
     """Run the command with the arguments of the process, and end the process."""
     gc.disable()  # modules are no garbage; ``main`` enables it before a command runs
+    interrupts = Interrupts()
     try:
+        interrupts.install()
         from pyk.command_line.main import main
 
         main()
@@ -21,4 +25,5 @@ def start() -> None:
         sys.stderr.write("\n")  # after the ^C of the terminal
         sys.exit(INTERRUPTED)
     finally:
+        interrupts.uninstall()
         gc.freeze()  # the process ends: Python would search everything in it twice

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pyk.clients import Consumer, OffsetAndMetadata, Producer, TopicPartition
+from pyk.command_line.interrupts import Interrupts
 from pyk.command_line.moments import EARLIEST
 from pyk.command_line.records.filters import RecordFilter
 from pyk.command_line.work.consuming import Reading, Wanted
 from pyk.command_line.work.copying import CopyPrinter
-from pyk.command_line.work.interrupts import Interrupts
 from pyk.command_line.work.printing import ParquetPrinter, Printer
 from pyk.reference_broker import Cluster
 from support.real_time import IN_TIME, eventually

@@ -10,7 +10,7 @@ import pytest
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
 from pyk.command_line.moments import EARLIEST
 from pyk.command_line.work.consuming import Reading, Wanted
-from pyk.command_line.work.interrupts import interrupts
+from pyk.command_line.work.interruptible import interrupts
 from pyk.command_line.work.printing import Records
 from pyk.reference_broker import Cluster
 

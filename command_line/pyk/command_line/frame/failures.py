@@ -53,6 +53,15 @@ def explain(error: BaseException, command: str) -> Failure:
     )
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an interrupt became this error in an import.
+
+    Python raises a ``RuntimeError``, for instance, where ``__set_name__`` was interrupted.
+    """
+    caused = any(isinstance(one, KeyboardInterrupt) for one in _chain(error, with_context=True))
+    return caused and _left_import(error)
+
+
 def one_line(text: str) -> str:
     """Return text of several lines as one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -83,13 +92,23 @@ def _code_of(error: Any, clients: Any) -> ExitCode:
     return ExitCode.UNREACHABLE if is_lost else ExitCode.FAILED
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _chain(error: BaseException | None, *, with_context: bool = False) -> Iterator[BaseException]:
     """Yield an error and what caused it, each once: causes may form a circle."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
         yield error
-        error = error.__cause__
+        error = error.__cause__ or (error.__context__ if with_context else None)
+
+
+def _left_import(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "<module>" or code.co_filename.startswith("<frozen importlib"):
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _where(error: BaseException) -> str:

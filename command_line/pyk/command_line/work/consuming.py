@@ -17,9 +17,10 @@ from pyk.clients import (
 from pyk.command_line.frame.connecting import admin, consumer
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.suggestions import did_you_mean
+from pyk.command_line.interrupts import Interrupts
 from pyk.command_line.moments import LATEST, Moment
 from pyk.command_line.records.filters import RecordFilter
-from pyk.command_line.work.interrupts import Interrupts, interrupts
+from pyk.command_line.work.interruptible import interrupts
 from pyk.command_line.work.printing import Printer, output_is_closed, printer_for
 from pyk.runtime import slotted
 

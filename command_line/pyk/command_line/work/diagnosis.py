@@ -36,6 +36,7 @@ from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.output import print_json, wants_json
 from pyk.command_line.text import printable
 from pyk.command_line.work.cluster_diagnosis import OFFSETS_TOPIC, ClusterDiagnosis
+from pyk.command_line.work.interruptible import run_async
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -62,7 +63,7 @@ MARKS = {Status.OK: ("ok", "green"), Status.WARNING: ("warning", "yellow"),
 def diagnose(topics: Sequence[str], groups: Sequence[str], timeout: float) -> ExitCode:
     """Print what is found out; return the exit code."""
     diagnosis = Diagnosis(options_for(AdminConfig), timeout, _print)
-    asyncio.run(diagnosis.run(topics, groups))
+    run_async(diagnosis.run(topics, groups))
     return diagnosis.exit_code
 
 

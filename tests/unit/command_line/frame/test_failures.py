@@ -15,7 +15,7 @@ from pyk.clients.errors import (
     TopicAlreadyExistsError,
 )
 from pyk.command_line.frame.exit_codes import ExitCode
-from pyk.command_line.frame.failures import CommandError, Failure, explain, one_line
+from pyk.command_line.frame.failures import CommandError, Failure, explain, is_interrupt, one_line
 
 
 def caused(error: KafkaError, cause: Exception) -> KafkaError:
@@ -74,3 +74,32 @@ def test_an_error_that_is_its_own_cause_is_explained() -> None:
 )
 def test_lines_are_joined(text: str, line: str) -> None:
     assert one_line(text) == line
+
+
+BECOME = "try:\n    {first}\nexcept BaseException:\n    raise TypeError"
+
+
+def raised_by(source: str, name: str) -> TypeError:
+    """Return what code raises; ``<module>`` is what the code of modules is called."""
+    code = compile(source, "code", "exec").replace(co_name=name)
+    with pytest.raises(TypeError) as raised:
+        exec(code)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "is_interrupted"),
+    [
+        ("raise KeyboardInterrupt", "<module>", True),
+        ("raise KeyboardInterrupt", "finish", False),
+        ("raise ValueError", "<module>", False),
+    ],
+)
+def test_an_interrupt_may_have_become_another_error_in_an_import(
+    first: str, name: str, *, is_interrupted: bool
+) -> None:
+    assert is_interrupt(raised_by(BECOME.format(first=first), name)) is is_interrupted
+
+
+def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
+    assert not is_interrupt(caused(EXISTS, EXISTS))
