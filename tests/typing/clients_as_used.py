@@ -11,6 +11,7 @@ from pyk.clients import (
     Admin,
     AsyncAdmin,
     AsyncConsumer,
+    AsyncProducer,
     AsyncShareConsumer,
     ClassicGroupDescription,
     ConfigResource,
@@ -30,6 +31,7 @@ from pyk.clients import (
     TopicPartition,
     Until,
 )
+from pyk.reference_broker import AsyncCluster, Cluster
 
 
 def administer(admin: Admin) -> dict[str, int]:
@@ -130,6 +132,23 @@ async def share_async() -> None:
             print(record.offset + 1)
             await consumer.commit()
         consumer.commit().items()  # wrong
+
+
+async def enter_blocks_of_the_other_kind() -> None:
+    with AsyncProducer("localhost:9092"):  # wrong
+        pass
+    with AsyncAdmin("localhost:9092"):  # wrong
+        pass
+    with AsyncCluster():  # wrong
+        pass
+    async with Producer("localhost:9092"):  # wrong
+        pass
+    async with Producer("localhost:9092").transaction():  # wrong
+        pass
+    async with Cluster():  # wrong
+        pass
+    async with AsyncCluster().faults.on("Produce"):  # wrong
+        pass
 
 
 def annotate(record: ConsumerRecord[str, int]) -> int:

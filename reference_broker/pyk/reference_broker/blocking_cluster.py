@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pyk.runtime.clock import Clock
 from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.wrong_twin import BlockingTwin
 
 from .cluster import OPEN_IT, AsyncCluster, DataDir, whereabouts
 from .fault_injector import ReceivedRequest
@@ -33,7 +34,7 @@ BLOCKED_LOOP = (
 )
 
 
-class Cluster:
+class Cluster(BlockingTwin):
     """A cluster on a thread of its own; see :class:`AsyncCluster` for the same calls awaited."""
 
     def __init__(

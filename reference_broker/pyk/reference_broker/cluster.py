@@ -21,6 +21,7 @@ from pyk.runtime.current_host import current_host
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.network import Network
 from pyk.runtime.network.host_name import reachable_host
+from pyk.runtime.wrong_twin import AwaitedTwin
 
 from .address import WILDCARDS, format_address
 from .broker import Broker
@@ -72,7 +73,7 @@ OPEN_IT = "enter it with a `with` statement, or call open()"
 ENTER_IT = "enter it with `async with`, or await open()"
 
 
-class AsyncCluster:
+class AsyncCluster(AwaitedTwin):
     """A cluster on the running event loop, on free loopback ports.
 
     Without ``data_dir`` all data is in memory, and outlives stopping and killing nodes, but not the

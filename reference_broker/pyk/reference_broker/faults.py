@@ -30,6 +30,7 @@ from pyk.runtime.checked_arguments import (
     checked_int,
     checked_number,
 )
+from pyk.runtime.wrong_twin import BlockingBlock
 
 from .cluster_arguments import check_criteria, check_node
 from .fault_facts import check_is_served, check_names_groups, check_names_topics
@@ -177,7 +178,7 @@ class Occurrences:
         return True
 
 
-class FaultRule:
+class FaultRule(BlockingBlock):
     """One rule; see :meth:`FaultRules.on`. As a context manager it ends with its block."""
 
     def __init__(
@@ -323,7 +324,7 @@ class FaultRule:
         return self
 
 
-class Pause:
+class Pause(BlockingBlock):
     """A node, or all, that takes requests and carries none out; ends with its block."""
 
     def __init__(self, node: int | None, remove: Callable[[Pause], None]) -> None:

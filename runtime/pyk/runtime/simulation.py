@@ -36,6 +36,7 @@ from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.network.memory import MemoryHost, MemoryNetwork
 from pyk.runtime.network.memory_transport import Observer
 from pyk.runtime.virtual_time import VirtualClock, current_clock, run_virtual
+from pyk.runtime.wrong_twin import BlockingBlock
 
 R = TypeVar("R")
 
@@ -84,7 +85,7 @@ class HostClock:
 
 
 @slotted.frozen(kw_only=True, eq=False)
-class Host:
+class Host(BlockingBlock):
     """A machine of the world. Programs on it share its clock, network, disk and randomness.
 
     As a context manager it is where the code of its block runs.

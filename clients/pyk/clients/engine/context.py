@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from pyk.clients.engine.wrong_twin import is_awaited, is_blocking
+from pyk.runtime.wrong_twin import AwaitedTwin, BlockingTwin
 
 
 class Blocking(Protocol):
@@ -28,7 +28,7 @@ B = TypeVar("B", bound=Blocking)
 A = TypeVar("A", bound=Awaited)
 
 
-class BlockingContext:
+class BlockingContext(BlockingTwin):
     """Makes a context manager of a class with ``start`` and ``close``."""
 
     __slots__ = ()
@@ -49,15 +49,8 @@ class BlockingContext:
     ) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
 
-        def __aenter__(self) -> NoReturn:
-            raise is_blocking(self, "with")
-
-        __aexit__ = __aenter__
-
-
-class AsyncContext:
+class AsyncContext(AwaitedTwin):
     """Makes an asyncio context manager of a class with ``start`` and ``close``."""
 
     __slots__ = ()
@@ -77,10 +70,3 @@ class AsyncContext:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-    if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
-
-        def __enter__(self) -> NoReturn:
-            raise is_awaited(self, "with")
-
-        __exit__ = __enter__

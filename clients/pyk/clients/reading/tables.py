@@ -13,6 +13,7 @@ from pyk.clients.engine.steps import run, run_awaited
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import ConcurrentUseError, ConfigurationError
 from pyk.clients.reading.limits import ReadLimit, ReadLimits
+from pyk.runtime.wrong_twin import AwaitedTwin, BlockingTwin
 
 if TYPE_CHECKING:
     import pyarrow
@@ -79,13 +80,15 @@ def aread(
     return AsyncTopicTables(consumer, _bounded_read(topic, limits, columns, order))
 
 
-class TopicTables:
+class TopicTables(BlockingTwin):
     """Arrow tables of a bounded range: an iterator of ``pyarrow.Table``, and an Arrow stream.
 
     There is at least one table, which is empty if the range is. Once the iteration has ended, was
     given up, or raised, the connections are closed; so they are after a ``with`` block. A read that
     was closed, or has raised, raises :class:`ClosedError` when it is asked for more.
     """
+
+    _written_as = "read()", "aread()"
 
     def __init__(self, consumer: Consumer[Any, Any], bounded_read: BoundedRead) -> None:
         self.schema: pyarrow.Schema = bounded_read.schema
@@ -107,12 +110,7 @@ class TopicTables:
     if not TYPE_CHECKING:
 
         def __aiter__(self) -> NoReturn:
-            raise _is_blocking("for")
-
-        def __aenter__(self) -> NoReturn:
-            raise _is_blocking("with")
-
-        __aexit__ = __aenter__
+            raise self._needs_no_async("for")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rest of the records as an Arrow stream, for pandas, polars, DuckDB and others.
@@ -144,8 +142,10 @@ class TopicTables:
         self.close()
 
 
-class AsyncTopicTables:
+class AsyncTopicTables(AwaitedTwin):
     """Arrow tables of a bounded range, as :class:`TopicTables`, for ``async for``."""
+
+    _written_as = "aread()", "read()"
 
     def __init__(self, consumer: AsyncConsumer[Any, Any], bounded_read: BoundedRead) -> None:
         self.schema: pyarrow.Schema = bounded_read.schema
@@ -171,12 +171,7 @@ class AsyncTopicTables:
     if not TYPE_CHECKING:
 
         def __iter__(self) -> NoReturn:
-            raise _is_awaited("for")
-
-        def __enter__(self) -> NoReturn:
-            raise _is_awaited("with")
-
-        __exit__ = __enter__
+            raise self._needs_async("for")
 
     async def close(self) -> None:
         """End the read and close its connections."""
@@ -192,16 +187,6 @@ class AsyncTopicTables:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def _is_blocking(statement: str) -> TypeError:
-    return TypeError(f"read() is blocking: write '{statement}' without async, or use aread()")
-
-
-def _is_awaited(statement: str) -> TypeError:
-    return TypeError(
-        f"aread() is for asyncio: write 'async {statement}' in a coroutine, or use read()"
-    )
 
 
 def _tables(consumer: Consumer[Any, Any], bounded_read: BoundedRead) -> Generator[pyarrow.Table]:

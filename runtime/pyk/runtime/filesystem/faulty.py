@@ -25,6 +25,7 @@ from typing import Literal, Self, get_args
 from pyk.runtime import slotted
 from pyk.runtime.checked_arguments import checked_count, checked_number, checked_text
 from pyk.runtime.filesystem.interface import Buffer, File, FileSystem, Lock
+from pyk.runtime.wrong_twin import BlockingBlock
 
 Operation = Literal[
     "open",
@@ -42,7 +43,7 @@ OPERATIONS = get_args(Operation)
 
 
 @slotted.define(eq=False)
-class Fault:
+class Fault(BlockingBlock):
     """The fault that happens at a point, until its ``times`` are used up."""
 
     operation: Operation

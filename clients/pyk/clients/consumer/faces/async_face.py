@@ -17,7 +17,6 @@ from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.clients.engine.context import AsyncContext
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.steps import run_awaited
-from pyk.clients.engine.wrong_twin import is_awaited
 from pyk.clients.payload import K, V
 
 P = ParamSpec("P")
@@ -66,7 +65,7 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
     if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
 
         def __iter__(self) -> NoReturn:
-            raise is_awaited(self, "for")
+            raise self._needs_async("for")
 
     def _abandon(self) -> None:
         self._core.abandon_soon()

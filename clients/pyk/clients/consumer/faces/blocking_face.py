@@ -18,7 +18,6 @@ from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.engine.wrong_twin import is_blocking
 from pyk.clients.errors import StateError
 from pyk.clients.payload import K, V
 from pyk.runtime.clock import Clock
@@ -84,7 +83,7 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
     if not TYPE_CHECKING:  # where a type checker finds the mistake by itself
 
         def __aiter__(self) -> NoReturn:
-            raise is_blocking(self, "for")
+            raise self._needs_no_async("for")
 
     def _abandon(self) -> None:
         self._thread.end_after(self._core.abandon)

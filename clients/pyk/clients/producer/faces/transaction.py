@@ -18,6 +18,7 @@ from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome, Transaction
 from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.transactions.end import TransactionEnd
 from pyk.clients.producer.transactions.state import State
+from pyk.runtime.wrong_twin import AwaitedTwin, BlockingTwin
 
 log = logging.getLogger(__name__)
 
@@ -201,8 +202,10 @@ class TransactionSteps:
         return mark
 
 
-class Transaction:
+class Transaction(BlockingTwin):
     """A transaction of a :class:`~pyk.clients.Producer`, which the ``with`` statement ends."""
+
+    _written_as = "Producer.transaction()", "AsyncProducer.transaction()"
 
     def __init__(
         self, core: ProducerCore, thread: LoopThread, consumers: tuple[ReadingClient, ...]
@@ -235,8 +238,10 @@ class Transaction:
         return run(steps, lambda step: self._thread.call(step()))
 
 
-class AsyncTransaction:
+class AsyncTransaction(AwaitedTwin):
     """A transaction of an :class:`~pyk.clients.AsyncProducer`, which ``async with`` ends."""
+
+    _written_as = "AsyncProducer.transaction()", "Producer.transaction()"
 
     def __init__(self, core: ProducerCore, consumers: tuple[ReadingClient, ...]) -> None:
         self._steps = TransactionSteps(core, consumers, is_awaited=True)
