@@ -103,7 +103,7 @@ def test_a_program_exits_and_reports_undelivered_records_when_its_broker_is_down
 
 TOO_LATE = """
 import sys
-from pyk.clients import Admin, ClosedError, Consumer, Producer, ShareConsumer
+from pyk.clients import Admin, AsyncConsumer, ClosedError, Consumer, Producer, ShareConsumer
 
 class Service:  # a module global, so its finalizer runs while the interpreter shuts down
     def __init__(self):
@@ -121,6 +121,14 @@ class Service:  # a module global, so its finalizer runs while the interpreter s
             unused[0].poll,
             unused[1].poll,
             lambda: producer.send("orders", b"late"),
+            # These import something, which is too late as well.
+            lambda: producer.send_batch("orders", [b"late"]),
+            lambda: self.admin.create_topics(["late"]),
+            lambda: unused[0].process(print),
+            lambda: unused[1].process(print),
+            lambda: Producer(bootstrap, transactional_id="late"),
+            lambda: AsyncConsumer(bootstrap, **reading),
+            lambda: Admin.from_properties({"bootstrap.servers": bootstrap}),
         ]
 
     def __del__(self):
@@ -146,9 +154,11 @@ def test_clients_in_a_finalizer_at_the_end_of_a_program_raise_and_close_without_
 
     *refused, closed = ended.stdout.splitlines()
     assert (closed, ended.stderr) == ("closed", "")
-    assert len(refused) == 5
-    for line in refused:
-        assert "cannot be used while the interpreter shuts down: " in line
+    assert len(refused) == 12
+    for line in refused[:9]:
+        assert " cannot be used while the interpreter shuts down: " in line
+    for line in refused[9:]:
+        assert "a client cannot be created while the interpreter shuts down: " in line
 
 
 def read_values(cluster: Cluster, topic: str) -> list[bytes]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_type_hints
 from pyk.clients import config as option_types
 from pyk.clients.config.client_config import ClientConfig
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.interpreter import check_interpreter
 
 C = TypeVar("C", bound=type[Any])
 
@@ -99,11 +100,13 @@ def _without_frames(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function, with errors of options that lead to no frame of pyk but one.
 
     Local variables of those below hold passwords and keys, which tools that report errors print.
-    The text of such an error says all that is to be said.
+    The text of such an error says all that is to be said. What comes too late to be imported is
+    refused before.
     """
 
     @wraps(function)
     def call(*given: Any, **keywords: Any) -> Any:
+        check_interpreter("a client cannot be created")
         try:
             return function(*given, **keywords)
         except ConfigurationError as error:

@@ -9,6 +9,7 @@ from pyk.clients.config import ShareConsumerConfig
 from pyk.clients.consumer.faces.blocking_face import BlockingFace
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
+from pyk.clients.interpreter import check_interpreter
 from pyk.clients.payload import K, V
 from pyk.clients.share.commit_ticket import AcknowledgementCallback
 from pyk.clients.share.foreign_calls import refuse_given
@@ -115,6 +116,7 @@ class ShareConsumer(ShareConsumerFace[K, V], BlockingFace[K, V]):
         delivered again as often as the group allows. So is one that cannot be deserialized.
         A ``producer``, and an ``ordering`` as :class:`Consumer` has it, are refused.
         """
+        check_interpreter("a client cannot be used")
         from pyk.clients.processing.share_handlers import share_in_threads
 
         share_in_threads(

@@ -21,6 +21,7 @@ from pyk.clients.consumer.positions.topic_patterns import SubscriptionPattern
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.errors import StateError
+from pyk.clients.interpreter import check_interpreter
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -132,6 +133,7 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         With a ``producer``, the handler returns a :class:`ProducerRecord`, several, or None. With a
         ``transactional_id`` its transactions contain these and the offsets: exactly once.
         """
+        check_interpreter("a client cannot be used")
         from pyk.clients.processing.thread_driver import process_in_threads
 
         process_in_threads(
@@ -167,6 +169,7 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
         One that fails is handled again as a whole; after the attempts of ``retry`` its halves are,
         until it is known which records fail. These go to a retry topic or to ``dead_letter``.
         """
+        check_interpreter("a client cannot be used")
         from pyk.clients.processing.thread_driver import process_in_threads
 
         process_in_threads(

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import warnings
-from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 from pyk.clients.arguments import checked_timeout
@@ -24,6 +23,7 @@ from pyk.clients.errors import (
     StateError,
 )
 from pyk.clients.errors.advice import LEADERLESS
+from pyk.clients.interpreter import imported_when_used
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.faces.record import RecordSend
 from pyk.clients.producer.faces.send_waits import SendWaits
@@ -107,7 +107,7 @@ class ProducerCore:
         self._has_ended = asyncio.Event()
         self.is_closed = False
 
-    @cached_property
+    @imported_when_used
     def batch_send(self) -> BatchSend:
         from pyk.clients.producer.bulk.batch_send import BatchSend
 

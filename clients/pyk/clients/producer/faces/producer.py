@@ -18,6 +18,7 @@ from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
+from pyk.clients.interpreter import check_interpreter
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
@@ -165,6 +166,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         ``group_metadata`` is ``consumer.group_metadata()``: a group that has given the consumer's
         partitions to another member refuses (KIP-447). Raises :class:`TransactionAbortableError`.
         """
+        check_interpreter("a client cannot be used")
         from pyk.clients.producer.transactions.offsets import checked_group, offsets_of
 
         self._thread.call(
@@ -218,6 +220,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         What it gives has ``send_offsets(consumer)``. After an abort, these consumers and those of
         ``send_offsets`` read again what was not committed.
         """
+        check_interpreter("a client cannot be used")
         return producer.Transaction(self._core, self._thread, consumers)
 
     def __exit__(
