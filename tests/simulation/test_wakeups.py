@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer
+from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
 from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS
 from pyk.clients.errors import ClosedError, WakeupError
 from pyk.runtime.virtual_time import eventually, virtual_time
@@ -126,6 +126,51 @@ async def test_closing_is_not_interrupted() -> None:
         assert await Group(cluster).committed() == {P0: 2}
         with pytest.raises(ClosedError):
             await consumer.position(P0)
+
+
+class CommittingListener(RebalanceListener):
+    """Commits before partitions are given up."""
+
+    def __init__(self, consumer: AsyncConsumer[Any, Any]) -> None:
+        self._consumer = consumer
+
+    async def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
+        await self._consumer.commit()
+
+
+@pytest.mark.parametrize("leave", [AsyncConsumer.close, AsyncConsumer.unsubscribe])
+@virtual_time
+async def test_no_commit_of_a_listener_is_interrupted_when_a_consumer_leaves(
+    leave: Callable[[AsyncConsumer[Any, Any]], Awaitable[None]],
+) -> None:
+    async with (
+        cluster_with_orders(3) as cluster,
+        make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer,
+    ):
+        consumer.subscribe(["orders"], listener=CommittingListener(consumer))
+        await read(consumer, 3)
+        with cluster.faults.on("OffsetCommit").once().delay(2_000):
+            consumer.wakeup()
+            asyncio.get_running_loop().call_later(1, consumer.wakeup)
+            await leave(consumer)
+
+        assert await Group(cluster).committed() == {P0: 3}
+
+
+@virtual_time
+async def test_a_wakeup_that_comes_while_a_consumer_unsubscribes_is_left_to_the_next_poll() -> None:
+    async with (
+        cluster_with_orders(3) as cluster,
+        make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer,
+    ):
+        consumer.subscribe(["orders"], listener=CommittingListener(consumer))
+        await read(consumer, 3)
+        consumer.wakeup()
+        await consumer.unsubscribe()
+        consumer.subscribe(["orders"])
+
+        with pytest.raises(WakeupError):
+            await consumer.poll()
 
 
 @virtual_time

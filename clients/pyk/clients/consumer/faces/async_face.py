@@ -51,7 +51,8 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
             return
         self._core.client.check_place()
         deadlines = self._core.limits.closing(timeout)
-        await self._run(steps_of(deadlines))
+        with self._core.wakeups.kept_for_later():
+            await self._run(steps_of(deadlines))
 
     async def __aexit__(
         self,

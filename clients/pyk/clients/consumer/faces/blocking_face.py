@@ -65,7 +65,8 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         try:
             # A close that a signal has interrupted may have ended the thread, and no more.
             if self._thread.loop is not None and not self._thread.has_ended:
-                self._run(steps_of(deadlines))
+                with self._core.wakeups.kept_for_later():
+                    self._run(steps_of(deadlines))
         finally:
             self._thread.close()
             self._core.end()

@@ -173,8 +173,9 @@ class ConsumerFace(ReadingFace[K, V]):
             yield TellListener(event)
 
     def _unsubscribe_steps(self) -> Steps[None]:
-        yield from self._leave_steps(self._core.limits.deadline(None))
-        yield from on_loop(self._core.subscription_calls.unsubscribe)
+        with self._core.wakeups.kept_for_later():
+            yield from self._leave_steps(self._core.limits.deadline(None))
+            yield from on_loop(self._core.subscription_calls.unsubscribe)
 
     def _close_steps(self, deadlines: ClosingDeadlines, leave_group: bool | None) -> Steps[None]:
         core = self._core

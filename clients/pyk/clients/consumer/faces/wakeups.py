@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import ParamSpec, TypeVar
 
 from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS, WAKEUP, ReadBuffer
@@ -26,6 +26,7 @@ class Wakeups:
         self._buffer = buffer
         self._check = check
         self._calls: list[InterruptibleCall] = []
+        self._is_leaving = False
 
     def wake(self) -> None:
         """Interrupt a call; any thread and signal handlers may call it."""
@@ -47,10 +48,24 @@ class Wakeups:
             self._buffer.clear_attention(PROCESS_ENDS)
             raise WakeupError("process() ends")
 
+    @contextlib.contextmanager
+    def kept_for_later(self) -> Iterator[None]:
+        """Interrupt nothing that begins inside the block.
+
+        A consumer that leaves lets its rebalance listener commit, which has no second chance.
+        """
+        was_leaving, self._is_leaving = self._is_leaving, True
+        try:
+            yield
+        finally:
+            self._is_leaving = was_leaving
+
     async def interruptible(
         self, function: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs
     ) -> R:
         """Await what a function returns, unless it is interrupted; on the event loop."""
+        if self._is_leaving:
+            return await function(*args, **kwargs)
         call = InterruptibleCall(self._buffer)
         self._calls.append(call)
         try:
