@@ -27,7 +27,7 @@ WRITTEN_BY_PYK = ("topic", "offset")
 NO_TIMESTAMP = -1
 """What ``pyk consume --json`` writes for a record of an old client that gave it none."""
 KNOWN = frozenset({*FIELDS, *WRITTEN_BY_PYK})
-DIGITS_KEPT = len("-0.12345678901234567e-308")
+DIGITS_NEEDED = 17
 """A program that writes a float with as many digits as it ever needs writes no more than this."""
 
 
@@ -125,15 +125,22 @@ def _float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{digits} is too large for a number; send it as text")
-    if len(digits) > DIGITS_KEPT and not _is_exact(number, digits):
+    is_long = len(digits.lstrip("-0.")) > DIGITS_NEEDED
+    if (is_long or not number) and not _is_kept(number, digits):
         raise ValueError(f"{digits} has more digits than a number keeps; send it as text")
     return number
 
 
-def _is_exact(number: float, digits: str) -> bool:
+def _is_kept(number: float, digits: str) -> bool:
+    """Return whether a number stands for its digits, as more of them than it needs may not."""
     from decimal import Decimal  # hardly any line needs it, and each start would pay for it
 
-    return Decimal(repr(number)) == Decimal(digits)
+    try:
+        decimal = Decimal(digits)
+    except ArithmeticError:  # its exponent is beyond all that there is
+        return False
+    has_few = bool(number) and len(decimal.as_tuple().digits) <= DIGITS_NEEDED
+    return has_few or Decimal(repr(number)) == decimal
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_float)

@@ -56,6 +56,9 @@ def test_a_value_that_is_no_text_is_sent_as_json(form: object, value: bytes | No
         (b"0.10000000000000001", b"0.1"),
         (b"-1.7976931348623157e+308", b"-1.7976931348623157e+308"),
         (b"1.50000000000000000000000000000", b"1.5"),
+        (b"-0.00012345678901234567", b"-0.00012345678901234567"),
+        (b"5e-324", b"5e-324"),
+        (b"-0.000", b"-0.0"),
     ],
 )
 def test_digits_that_change_no_number_are_read(digits: bytes, sent: bytes) -> None:
@@ -78,6 +81,15 @@ def test_headers_may_be_an_object() -> None:
         (
             b'{"value": [3.14159265358979323846264338]}',
             "3.14159265358979323846264338 has more digits than a number keeps; send it as text",
+        ),
+        (
+            b'{"value": {"amount": 12345678901234567.89}}',
+            "12345678901234567.89 has more digits than a number keeps; send it as text",
+        ),
+        (b'{"value": 1e-400}', "1e-400 has more digits than a number keeps"),
+        (
+            b'{"value": 1e-' + b"9" * 30 + b"}",
+            "1e-" + "9" * 30 + " has more digits than a number keeps",
         ),
         (b'{"value": ' + b"1" * 5000 + b"}", "it has a number of too many digits; send it as text"),
         (b"[]", "a record must be a JSON object"),
