@@ -50,6 +50,29 @@ async def test_a_call_that_is_cancelled_while_its_handlers_finish_cancels_them()
 
 
 @virtual_time
+async def test_a_handler_that_fails_when_it_is_cancelled_ends_no_later_call():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 1)
+
+        async def fail(record: Any) -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                raise ValueError(record.offset)
+
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            task = asyncio.create_task(consumer.process(fail))
+            await asyncio.sleep(10)
+
+            task.cancel()
+            await asyncio.wait({task})
+
+            assert task.cancelled()
+            assert await handled_next(consumer, 1) == [0]
+
+
+@virtual_time
 async def test_a_call_that_is_cancelled_during_its_last_commit_gives_back_what_is_unfinished():
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import Consumer, Producer, ShareConsumer
+from pyk.clients.consumer.buffer.read_buffer import PROCESS_ENDS
 from pyk.clients.errors import WakeupError
 from pyk.clients.processing.options import HandlerOptions
 from pyk.clients.processing.session import HandlerSession
@@ -61,6 +62,41 @@ def test_a_call_that_is_interrupted_while_its_handlers_finish_gives_back_what_th
         giving_up.cancel()
 
     assert handled == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_a_second_handler_that_fails_before_an_interruption_ends_no_later_poll(cluster, topic):
+    produce(cluster, topic, 3)
+    polls_have_ended, may_return = threading.Event(), threading.Event()
+
+    class Runner(ThreadRunner):
+        def _stop_workers(self, patience: float) -> None:
+            polls_have_ended.set()
+            super()._stop_workers(patience)
+
+    def fail(record: Any) -> None:
+        if record.value == 1:
+            assert polls_have_ended.wait(IN_TIME)
+        if record.value == 2:
+            eventually(lambda: bool(consumer._core.buffer.attention & PROCESS_ENDS))
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            may_return.wait(IN_TIME)
+            return
+        raise ValueError(record.value)
+
+    with reader(cluster, topic, group_id=topic, value_deserializer=int) as consumer:
+        options = HandlerOptions.checked(
+            fail,
+            concurrency=3,
+            ordering="none",
+            deadline=None,
+            kind=Producer,
+            config=consumer._core.config,
+        )
+        with pytest.raises(KeyboardInterrupt):
+            Runner(consumer, options).run()
+        may_return.set()
+
+        assert sorted(read(consumer, 3)) == [0, 1, 2]
 
 
 class InterruptedSession(HandlerSession):

@@ -85,10 +85,11 @@ class TaskRunner:
                 await self._workers.stop(patience)
             finally:  # also if the call is cancelled while its handlers finish
                 self._has_ended = True
+                self._core.buffer.clear_attention(PROCESS_ENDS)
                 self._consumer._handlers = None
                 await self._session.end(min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS)
         if self._failure is not None:
-            self._core.buffer.clear_attention(PROCESS_ENDS | WAKEUP)
+            self._core.buffer.clear_attention(WAKEUP)
             raise self._failure
 
     async def _read(self) -> float:

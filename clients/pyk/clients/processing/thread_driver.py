@@ -96,7 +96,7 @@ class ThreadRunner:
         finally:  # a signal may have interrupted that at any point
             self._end()
         if self._failure is not None:
-            self._core.buffer.clear_attention(PROCESS_ENDS | WAKEUP)
+            self._core.buffer.clear_attention(WAKEUP)
             raise self._failure
 
     def _end(self) -> None:
@@ -107,6 +107,7 @@ class ThreadRunner:
             patience, self._patience = self._patience, 0.0  # once only
             self._stop_workers(patience)
             self._has_ended = True
+            self._core.buffer.clear_attention(PROCESS_ENDS)
             self._consumer._handlers = None
             if not self._core.is_closed:
                 seconds = min(patience, LAST_COMMIT_SECONDS) or LAST_SECONDS
