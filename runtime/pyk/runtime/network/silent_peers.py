@@ -7,6 +7,7 @@ late, or with the timeout of a request. One that was ended is made again at once
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 # What a peer does not acknowledge for so long ends the connection; probes ask idle peers before. A
@@ -27,6 +28,8 @@ def end_if_silent(connection: socket.socket) -> None:
     Not for one with much to send: a peer that acknowledges, but does not read for so long, counts
     as silent, too. Brokers read no further while a request is not answered.
     """
-    if _IS_KNOWN:
+    if not _IS_KNOWN:
+        return
+    with contextlib.suppress(OSError):  # of a sandbox that is called Linux and lacks one of them
         for level, name, value in _OPTIONS:
             connection.setsockopt(level, getattr(socket, name), value)

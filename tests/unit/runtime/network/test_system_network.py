@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import struct
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from pyk.runtime.network import Address, FrameTransport, SystemNetwork
-from pyk.runtime.network.silent_peers import SILENCE_MS
+from pyk.runtime.network.silent_peers import SILENCE_MS, end_if_silent
 from pyk.runtime.network.socket_transport import SocketTransport
 
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
@@ -173,3 +174,15 @@ async def test_connections_to_silent_peers_end_where_that_is_asked_for(
     assert bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)) is ends_silent
     frames.abort()
     await receiver.lost
+
+
+class SocketWithoutOptions(socket.socket):
+    """A socket of a sandbox that calls itself Linux, and has few options of it."""
+
+    def setsockopt(self, *option: Any) -> None:
+        raise OSError(errno.ENOPROTOOPT, "Protocol not available")
+
+
+def test_a_connection_is_used_where_the_system_cannot_end_silent_ones() -> None:
+    with SocketWithoutOptions() as connection:
+        end_if_silent(connection)
