@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncProducer, InvalidRecordError, KafkaError
+from pyk.clients import AsyncProducer, InvalidTimestampError, KafkaError
 from pyk.reference_broker import AsyncCluster, Cluster, World
 from pyk.runtime.filesystem import OsFileSystem
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
@@ -93,7 +93,7 @@ def test_timestamps_that_are_too_far_ahead_of_a_skewed_clock_are_refused() -> No
         async with AsyncCluster() as cluster, AsyncProducer(cluster.bootstrap) as producer:
             cluster.skew_clock(-7200)
 
-            with pytest.raises(InvalidRecordError, match=r"timestamp .* is not from"):
+            with pytest.raises(InvalidTimestampError, match=r"timestamp .* is not from"):
                 await producer.send_and_wait("orders", b"from the future")
 
     in_world(main())

@@ -12,6 +12,7 @@ from pyk.clients.config import ClientConfig, ProducerConfig
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.errors import (
     ClosedError,
+    InvalidTimestampError,
     KafkaError,
     KafkaTimeoutError,
     UnknownTopicOrPartitionError,
@@ -32,6 +33,10 @@ log = logging.getLogger(__name__)
 SECONDS_TO_FIND_TOPICS = 10.0
 # Seconds between two warnings that records cannot be moved.
 OUTAGE_WARNING_SECONDS = 60.0
+WRONG_CLOCK = (
+    "; is the clock of this host right, and message.timestamp.before.max.ms and .after.max.ms of "
+    "the topic?"
+)
 
 
 class Recovery:
@@ -184,7 +189,9 @@ class Recovery:
                     raise
                 if self._outages.take_warning(client.clock.now()) is not None:
                     what = described(job).capitalize()
-                    log.warning("%s is not moved to %r yet: %s", what, record.topic, error)
+                    is_about_clock = isinstance(error, InvalidTimestampError)
+                    why = f"{error}{WRONG_CLOCK}" if is_about_clock else error
+                    log.warning("%s is not moved to %r yet: %s", what, record.topic, why)
                 failures += 1
                 await asyncio.sleep(client.retry_backoff.delay(failures, client.random.random()))
             else:
@@ -211,6 +218,8 @@ def _may_pass(error: KafkaError) -> bool:
     """Return whether a record that could not be moved may be moved later."""
     causes = (error, error.__cause__)
     is_missing = any(isinstance(cause, UnknownTopicOrPartitionError) for cause in causes)
+    if isinstance(error, InvalidTimestampError):  # it gets the time at which it is moved
+        return True
     return error.retriable and not error.fatal and not is_missing
 
 

@@ -62,8 +62,10 @@ def _record_error(
 ) -> KafkaError:
     if not refused.batch_index_error_message:
         return error
+    # The code is that of the batch. Brokers use this one only if a record has such a timestamp.
+    is_timestamp = error.code == ErrorCode.INVALID_TIMESTAMP
     return error_for(
-        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP if is_timestamp else ErrorCode.INVALID_RECORD,
         refused.batch_index_error_message,
         topic=batch.topic,
         partition=batch.partition,

@@ -8,6 +8,7 @@ from pyk.clients.errors import (
     ClosedError,
     ClusterAuthorizationFailedError,
     InvalidRecordError,
+    InvalidTimestampError,
     KafkaTimeoutError,
     NodeDisconnectedError,
     NodeUnavailableError,
@@ -111,6 +112,21 @@ def test_invalid_records_are_named_and_their_neighbours_fail_with_them():
     assert "schemas" in str(batch.record_errors[2])
     assert isinstance(batch.error, InvalidRecordError)
     assert "together" in str(batch.error)
+
+
+def test_a_record_whose_time_is_refused_has_an_error_of_its_own():
+    accumulator = make_accumulator(linger=0.0)
+    planner = make_planner(accumulator)
+    put(accumulator, b"early")
+    (call,) = planner.poll(0.0, on_node_1).calls
+    early = BatchIndexAndErrorMessage(batch_index=0, batch_index_error_message="too early")
+
+    (batch,) = planner.answered(
+        call, refused(ErrorCode.INVALID_TIMESTAMP, record_errors=[early]), 0.0
+    ).settled
+
+    assert isinstance(batch.record_errors[0], InvalidTimestampError)
+    assert "too early" in str(batch.record_errors[0])
 
 
 def test_batches_that_fail_together_each_say_whether_they_may_be_written():
