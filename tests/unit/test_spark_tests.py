@@ -32,7 +32,8 @@ def outcome_of(folder: Path, test: str, *options: str) -> str:
     """Return what pytest prints of these tests."""
     for name, text in (("conftest.py", CONFTEST), ("pytest.ini", INI), ("test_it.py", TEST + test)):
         (folder / name).write_text(text)
-    own = ["-p", "no:cacheprovider", "--basetemp", str(folder / "temporary")]
+    without = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]  # hypothesis loads slowly
+    own = [*without, "--basetemp", str(folder / "temporary")]
     command = [sys.executable, "-m", "pytest", *own, *options, str(folder)]
     done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=folder)
     return done.stdout

@@ -51,6 +51,10 @@ async def test_hours(async_kafka, kafka_world):
 """
 
 
+NO_HYPOTHESIS = ("-p", "no:hypothesispytest")
+"""To import it takes a third of the time of a session, and no test here is about it."""
+
+
 def run(folder: Path, *arguments: str, **files: str) -> tuple[int, str]:
     """Run pytest on files of tests; return how it ended, and what it printed."""
     for name, text in files.items():
@@ -59,6 +63,7 @@ def run(folder: Path, *arguments: str, **files: str) -> tuple[int, str]:
         [
             *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder)),
             *("--basetemp", str(folder / "temporary"), "-W", "error", *arguments),
+            *NO_HYPOTHESIS,
             *(() if is_installed() else ("-p", "pyk.reference_broker.pytest_plugin")),
         ],
         cwd=folder,
