@@ -111,6 +111,8 @@ class Service:  # a module global, so its finalizer runs while the interpreter s
         reading = {"topics": ["orders"], "group_id": "late"}
         self.used = Consumer(bootstrap, auto_offset_reset="earliest", **reading)
         assert self.used.poll(timeout=10)
+        self.sharing = ShareConsumer(bootstrap, topics=["orders"], group_id="sharing")
+        assert not self.sharing.poll(timeout=0)
         self.admin = Admin(bootstrap)
         self.admin.list_topics()
         unused = [Consumer(bootstrap, **reading), ShareConsumer(bootstrap, **reading)]
@@ -121,6 +123,9 @@ class Service:  # a module global, so its finalizer runs while the interpreter s
             unused[0].poll,
             unused[1].poll,
             lambda: producer.send("orders", b"late"),
+            lambda: self.used.poll(timeout=None),
+            lambda: next(self.used),
+            lambda: self.sharing.poll(timeout=None),
             # These import something, which is too late as well.
             lambda: producer.send_batch("orders", [b"late"]),
             lambda: self.admin.create_topics(["late"]),
@@ -154,10 +159,10 @@ def test_clients_in_a_finalizer_at_the_end_of_a_program_raise_and_close_without_
 
     *refused, closed = ended.stdout.splitlines()
     assert (closed, ended.stderr) == ("closed", "")
-    assert len(refused) == 12
-    for line in refused[:9]:
+    assert len(refused) == 15
+    for line in refused[:12]:
         assert " cannot be used while the interpreter shuts down: " in line
-    for line in refused[9:]:
+    for line in refused[12:]:
         assert "a client cannot be created while the interpreter shuts down: " in line
 
 

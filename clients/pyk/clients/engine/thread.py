@@ -104,6 +104,11 @@ class LoopThread:
         """
         return self._is_closed or sys.is_finalizing()
 
+    def check_usable(self) -> None:
+        """Raise :class:`StateError` if nobody can call any more, or wait for the loop."""
+        if self.has_ended:
+            raise self._closed("is closed")
+
     def is_here(self) -> bool:
         """Say whether this thread runs a turn of the loop now, and so must not wait for it."""
         return self._drivers.is_here()
@@ -256,9 +261,9 @@ class LoopThread:
         """Return the loop, started if need be; raise if it cannot be used from here."""
         self.guard.check()
         self.check_caller()
+        self.check_usable()  # before a lock that a thread may hold which stands still
         with self._state:
-            if self.has_ended:
-                raise self._closed("is closed")
+            self.check_usable()
             return self.loop or self._start()
 
     def _closed(self, what: str) -> StateError:

@@ -118,6 +118,7 @@ class BlockingReadPath:
         if not self._buffer.partitions or not self._has_begun:
             self._begin()
             self._has_begun = True
+        self._thread.check_usable()
         self._waiter.clear()
         self._buffer.is_waiting = True
         try:
