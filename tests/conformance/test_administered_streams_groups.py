@@ -24,7 +24,8 @@ from pyk.protocol.messages.streams_group_heartbeat import (
     KeyValue,
 )
 from support.broker_requests import join
-from support.brokers import Kafka
+from support.brokers import Kafka, restart_beside_heartbeats
+from support.raw_client import RawClient
 from support.raw_streams_groups import (
     StreamsCoordinator,
     connected_to_coordinator,
@@ -290,8 +291,12 @@ async def test_a_group_is_the_same_after_its_coordinator_restarts(kafka: Kafka, 
         await before.beat("a", 2, **owning(ALL))
         described = await before.describe()
 
-    for node in range(kafka.nodes):
-        await asyncio.to_thread(kafka.kill_and_restart, node)
+    async def beat(client: RawClient) -> None:
+        asked = StreamsCoordinator(client, group, topic, store)
+        await asked.beat("a", 2, **owning(ALL))
+        await asked.beat("b", 3)
+
+    await restart_beside_heartbeats(kafka, range(kafka.nodes), beat)
 
     async with connected_to_coordinator(kafka, group) as client:
         after = StreamsCoordinator(client, group, topic, store)

@@ -35,7 +35,7 @@ from pyk.protocol.messages.offset_fetch import (
 )
 from pyk.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from support.broker_requests import coordinator_of, join
-from support.brokers import Kafka
+from support.brokers import Kafka, restart_beside_heartbeats
 from support.raw_client import RawClient
 from support.raw_share_groups import Coordinator, Partitions, coordinator_at, error_of, told
 
@@ -411,12 +411,17 @@ async def test_groups_survive_a_crash(kafka: Kafka, coordinator: Coordinator) ->
     epoch = (await coordinator.join("a")).member_epoch
     epoch = await coordinator.assigned("a", epoch, [0, 1, 2])
 
-    await asyncio.to_thread(kafka.kill_and_restart)
+    def asked_through(client: RawClient) -> Coordinator:
+        return Coordinator(client, coordinator.group, coordinator.topic, coordinator.topic_id)
+
+    await restart_beside_heartbeats(
+        kafka, [0], lambda client: asked_through(client).beat("a", epoch)
+    )
 
     async with RawClient(kafka.bootstrap) as node_0:
         address = await coordinator_of(node_0, coordinator.group)
     async with RawClient(address) as client, asyncio.timeout(60):
-        again = Coordinator(client, coordinator.group, coordinator.topic, coordinator.topic_id)
+        again = asked_through(client)
         while (await again.beat("a", epoch)).error_code:
             await asyncio.sleep(0.1)
         (member,) = (await again.describe()).members

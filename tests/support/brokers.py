@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -115,6 +115,28 @@ class RealKafka:
     @property
     def _lost(self) -> int:
         return sum(proxy.lost for proxy in self._proxies)
+
+
+async def restart_beside_heartbeats(
+    kafka: Kafka, nodes: Iterable[int], beat: Callable[[RawClient], Awaitable[object]]
+) -> None:
+    """Kill nodes one after another and start them again; meanwhile every node gets heartbeats.
+
+    Without them the sessions of members may end before a busy machine has started the nodes.
+    """
+
+    async def restart() -> None:
+        for node in nodes:
+            await asyncio.to_thread(kafka.kill_and_restart, node)
+
+    restarting = asyncio.create_task(restart())
+    while not restarting.done():
+        for address in kafka.bootstrap.split(","):
+            with contextlib.suppress(OSError, EOFError, TimeoutError):  # it is down
+                async with asyncio.timeout(5), RawClient(address) as client:
+                    await beat(client)
+        await asyncio.sleep(0.5)
+    await restarting
 
 
 def make_topic(kafka: Kafka, name: str, *, partitions: int = 1, **configs: str) -> str:

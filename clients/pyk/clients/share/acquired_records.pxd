@@ -33,20 +33,17 @@ cdef class AcquiredRecords:
     cdef Py_ssize_t _index
     cdef long long _next
     cdef RecordSpan _batch
-    cdef bint _is_read
     cdef list _parts
     cdef list _handed
     cdef list _gaps
     cdef list _unread
     @cython.locals(part=Part, taken=Part, rest=Part, head=RecordSpan)
     cpdef Part next_part(self, Py_ssize_t max_records, double now)
-    cdef _drop(self, Part part)
     @cython.locals(
         first="long long", last="long long", end="long long", batch=RecordSpan, span=RecordSpan,
         rest=RecordSpan, is_whole=bint
     )
     cdef Part _read(self)
-    cdef RecordSpan _next_batch(self)
     @cython.locals(covered="long long")
     cdef _end(self, long long first, long long last)
     cdef _go_on(self, long long last)
