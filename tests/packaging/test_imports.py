@@ -63,7 +63,7 @@ LIGHT = [
     ("topic list", "admin", set(), 162),
     ("group list", "admin", {"list_groups"}, 164),
     ("produce orders /dev/null", "producer", {"init_producer_id", "produce"}, 209),
-    ("consume orders --until end", "consumer", {"fetch", "list_offsets"}, 233),
+    ("consume orders --until end", "consumer", {"fetch", "list_offsets"}, 234),
 ]
 """Commands that should start at once: their client, the messages that they need besides, and how
 many modules of pyk they may load. Each costs about a quarter of a millisecond of CPU."""
