@@ -47,6 +47,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return usable * 3 // 2
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Return what gives tests to processes, for `--dist loadgroup`."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from support.forgetful_scheduling import ForgetfulScheduling
+
+    return ForgetfulScheduling(config, log)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep what collecting makes from the garbage collector: modules and tests live as long as the
