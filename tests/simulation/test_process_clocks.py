@@ -39,6 +39,17 @@ async def consumer_of_one_order() -> AsyncIterator[tuple[AsyncCluster, AsyncCons
             yield cluster, consumer
 
 
+async def is_moved(
+    cluster: AsyncCluster, consumer: AsyncConsumer[Any, Any], handling: asyncio.Task[None]
+) -> None:
+    """Wait until the order should be aside, end the call, and look for it."""
+    await asyncio.sleep(5)
+    consumer.wakeup()
+    await handling
+    records = await cluster.records("orders.aside")
+    assert [record.value for record in records] == [b"one"]
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -60,11 +71,7 @@ def test_a_record_is_moved_once_the_clock_is_right_again(
             await asyncio.sleep(30)
             assert not task.done(), task.exception()
             clock.step(-ahead)
-            await asyncio.sleep(5)
-            consumer.wakeup()
-            await task
-            records = await cluster.records("orders.aside")
-            assert [record.value for record in records] == [b"one"]
+            await is_moved(cluster, consumer, task)
 
     world.run(main())
 
@@ -87,10 +94,6 @@ def test_a_wrong_clock_ends_a_call_with_transactions_and_loses_nothing() -> None
             clock.step(-2 * HOURS)
             handling = consumer.process(fail, dead_letter="orders.aside", producer=producer)
             task = asyncio.create_task(handling)
-            await asyncio.sleep(5)
-            consumer.wakeup()
-            await task
-            records = await cluster.records("orders.aside")
-            assert [record.value for record in records] == [b"one"]
+            await is_moved(cluster, consumer, task)
 
     world.run(main())

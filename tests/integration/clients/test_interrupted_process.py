@@ -65,6 +65,12 @@ def test_a_call_that_is_interrupted_while_its_handlers_finish_gives_back_what_th
     assert handled == [2, 3, 4, 5, 6, 7, 8, 9]
 
 
+def options_of(consumer: Consumer[Any, Any], handler: Any, **options: Any) -> HandlerOptions:
+    """Return what ``consumer.process`` makes of its arguments."""
+    config = consumer._core.config
+    return HandlerOptions.checked(handler, deadline=None, kind=Producer, config=config, **options)
+
+
 def test_a_second_handler_that_fails_before_an_interruption_ends_no_later_poll(cluster, topic):
     produce(cluster, topic, 3)
     polls_have_ended, may_return = threading.Event(), threading.Event()
@@ -87,14 +93,7 @@ def test_a_second_handler_that_fails_before_an_interruption_ends_no_later_poll(c
         raise ValueError(record.value)
 
     with reader(cluster, topic, group_id=topic, value_deserializer=int) as consumer:
-        options = HandlerOptions.checked(
-            fail,
-            concurrency=3,
-            ordering="none",
-            deadline=None,
-            kind=Producer,
-            config=consumer._core.config,
-        )
+        options = options_of(consumer, fail, concurrency=3, ordering="none")
         with pytest.raises(KeyboardInterrupt):
             Runner(consumer, options).run()
         may_return.set()
@@ -113,14 +112,7 @@ class InterruptedSession(HandlerSession):
 def test_a_call_that_is_interrupted_as_it_has_begun_leaves_the_consumer_as_it_was(cluster, topic):
     produce(cluster, topic, 3)
     with reader(cluster, topic, group_id=topic, value_deserializer=int) as consumer:
-        options = HandlerOptions.checked(
-            print,
-            concurrency=1,
-            ordering="partition",
-            deadline=None,
-            kind=Producer,
-            config=consumer._core.config,
-        )
+        options = options_of(consumer, print, concurrency=1, ordering="partition")
         with pytest.raises(KeyboardInterrupt):
             ThreadRunner(consumer, options, InterruptedSession).run()
 

@@ -216,10 +216,10 @@ def _missing(topic: str, purpose: str) -> UnknownTopicOrPartitionError:
 
 def _may_pass(error: KafkaError) -> bool:
     """Return whether a record that could not be moved may be moved later."""
-    causes = (error, error.__cause__)
-    is_missing = any(isinstance(cause, UnknownTopicOrPartitionError) for cause in causes)
     if isinstance(error, InvalidTimestampError):  # it gets the time at which it is moved
         return True
+    causes = (error, error.__cause__)
+    is_missing = any(isinstance(cause, UnknownTopicOrPartitionError) for cause in causes)
     return error.retriable and not error.fatal and not is_missing
 
 
