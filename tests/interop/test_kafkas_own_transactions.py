@@ -50,7 +50,7 @@ def test_the_java_producer_runs_transactions_that_the_tools_show(tmp_path: Path)
     (line,) = [line for line in features.splitlines() if "transaction.version" in line]
     assert "SupportedMaxVersion: 2" in line
     assert "FinalizedVersionLevel: 2" in line
-    directory = f"__transaction_state-{partition_for(ID, 50)}"
+    directory = f"__transaction_state-{partition_for(ID, 5)}"
     log = tmp_path / "node0" / directory / "00000000000000000000.log"
     dumped = dump_log_segments([log], "--transaction-log-decoder")
     assert f'"transactionalId":"{ID}"' in dumped

@@ -19,12 +19,6 @@ from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, ScriptedCluster
 
 P0 = TopicPartition("orders", 0)
-FEW_SHARDS = {
-    "offsets.topic.num.partitions": "4",
-    "transaction.state.log.num.partitions": "4",
-    "share.coordinator.state.topic.num.partitions": "4",
-}
-"""To make, load and end 50 partitions of each would be half of the work of many tests."""
 _seeds: WeakKeyDictionary[MemoryNetwork, itertools.count[int]] = WeakKeyDictionary()
 
 
@@ -35,8 +29,7 @@ async def reference_cluster(
     """Run the reference broker in memory and in virtual time."""
     network = MemoryNetwork(latency=latency)
     names = {name.replace("_", "."): value for name, value in config.items()}
-    few = FEW_SHARDS | names
-    async with AsyncCluster(network=network, clock=current_clock(), config=few) as cluster:
+    async with AsyncCluster(network=network, clock=current_clock(), config=names) as cluster:
         yield cluster
 
 

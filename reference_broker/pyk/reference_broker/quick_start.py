@@ -9,8 +9,12 @@ from .config import InvalidConfigError
 
 # As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
 # three seconds for members that will not come slows development. Neither should a rebalance of a
-# group that the coordinator assigns wait for heartbeats, two of which it takes.
+# group that the coordinator assigns wait for heartbeats, two of which it takes. To make, load and
+# end the 50 partitions of each internal topic would be half of the work of many a test.
 QUICK_START_CONFIG = {
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.num.partitions": "5",
+    "share.coordinator.state.topic.num.partitions": "5",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
