@@ -5,12 +5,15 @@ The reference broker runs on one node: clusters of several are not in this relea
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pyk.clients import Admin
+from pyk.clients.errors import KafkaError
 from support import apache_kafka
 from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
 from support.new_brokers import KINDS, NewBroker, new_broker_of
@@ -54,6 +57,24 @@ def kafka(
         pytest.skip(why)
     with RealKafka(nodes=1 if request.param == "apache" else 3) as real:
         yield real
+
+
+@pytest.fixture(autouse=True)
+def _topics_end_with_their_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delete the topics that a test makes in Apache Kafka.
+
+    A node there looks at each partition that it has for each produce and fetch request, and would
+    have thousands at the end of a run.
+    """
+    kafka = request.getfixturevalue("kafka") if "kafka" in request.fixturenames else None
+    if not isinstance(kafka, RealKafka):
+        yield
+        return
+    with Admin(kafka.bootstrap) as admin:
+        before = admin.list_topics().keys()
+    yield
+    with Admin(kafka.bootstrap) as admin, contextlib.suppress(KafkaError):
+        admin.delete_topics(admin.list_topics().keys() - before)
 
 
 @pytest.fixture(params=KINDS)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_ca
 TOPIC = "orders"
 METADATA = "__cluster_metadata-0"
 # Kafka takes a broker that has not said goodbye for a running one this long.
-SOON = {"broker.session.timeout.ms": "1000"}
+SOON = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 
 
 @pytest.fixture
