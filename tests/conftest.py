@@ -78,6 +78,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     prepare_local_spark()
     from pyspark.sql import SparkSession
 
+    interrupted = signal.getsignal(signal.SIGINT)
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tests")
@@ -93,6 +94,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
+    signal.signal(signal.SIGINT, interrupted)  # Spark's handler is not for tests of other things
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -16,7 +16,8 @@ from pyk.command_line.work.interruptible import SIGNALS, interrupts
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """The handlers of signals before and after a test."""
+    """The handlers of signals before and after a test; that of Ctrl-C is Python's own."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     before = {one: signal.getsignal(one) for one in SIGNALS}
     yield
     assert {one: signal.getsignal(one) for one in SIGNALS} == before
