@@ -11,7 +11,7 @@ from support.table_codec import Reader, Writer
 
 
 @pytest.mark.parametrize("name", known_messages())
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_generated_codec_and_the_table_codec_agree_on_any_value(
     name: str, data: st.DataObject

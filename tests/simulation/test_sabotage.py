@@ -11,7 +11,7 @@ from pykcheck import check
 from support.recorded_chains import play_chain
 from support.sabotage import FOUND_AS, Patch
 
-SEEDS = (2, 1, 5, 8, 9, 0, 3, 4, 6, 7)
+SEEDS = (8, 1, 4, 5, 7, 6, 9, 3, 2, 0)
 """First those that showed most defects when this was written."""
 SECONDS_OF_FAULTS = 12
 
