@@ -19,6 +19,20 @@ RECORDS = 300
 LIMIT = 5
 
 
+def member_of(
+    cluster: AsyncCluster, random: Random, **options: Any
+) -> AsyncShareConsumer[Any, Any]:
+    return AsyncShareConsumer(
+        cluster.bootstrap,
+        topics=["orders"],
+        group_id="g",
+        clock=current_clock(),
+        network=network_of(cluster),
+        random=random,
+        **options,
+    )
+
+
 class Sharer:
     """A member of a share group, run by a task: it accepts most records, and releases some."""
 
@@ -28,15 +42,7 @@ class Sharer:
         self.counts: Counter[int] = Counter()
         self._random = random
         self._releases = releases
-        self._consumer: AsyncShareConsumer[Any, Any] = AsyncShareConsumer(
-            cluster.bootstrap,
-            topics=["orders"],
-            group_id="g",
-            share_acknowledgement_mode="explicit",
-            clock=current_clock(),
-            network=network_of(cluster),
-            random=random,
-        )
+        self._consumer = member_of(cluster, random, share_acknowledgement_mode="explicit")
         self.is_well = True
         self._task = asyncio.create_task(self._run())
 
@@ -160,6 +166,30 @@ async def test_a_record_that_nobody_accepts_is_delivered_as_often_as_the_limit_s
 
         assert member.counts == {1: 20, 2: 20, 3: 20}
         assert not member.accepted
+
+
+@virtual_time
+async def test_members_that_leave_use_up_no_record_that_none_of_them_has_seen() -> None:
+    """A record that is fetched and given back counts as delivered. Before its last delivery the
+    leader gives fewer at a time, at last one: nothing may be fetched ahead then.
+    """
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        await produce(cluster, "orders", 40)
+        await begin_at_the_start(cluster)
+        seen: set[tuple[int, int]] = set()
+        empty = 0
+        while empty < 3:
+            async with member_of(cluster, Random(empty), max_poll_records=1) as consumer:
+                records = []
+                for _ in range(3):
+                    records += await consumer.poll(1.0)
+                    await consumer.commit()
+                await asyncio.sleep(0.1)
+            empty = 0 if records else empty + 1
+            seen |= {(record.partition, record.offset) for record in records}
+
+        assert len(seen) == 40
 
 
 @virtual_time

@@ -220,7 +220,7 @@ class ShareFetcher:
                 return FetchWish(self.longest_wait_ms // max(1, count), wanted)
             return None
         may_prefetch = self._is_quick and not config.limits_records and not buffer.wanted
-        if may_prefetch and leader.has_more and leader.prefetched_visit < self._visits:
+        if may_prefetch and leader.has_new and leader.prefetched_visit < self._visits:
             leader.prefetched_visit = self._visits
             return FetchWish(0, self.most_records)
         return None

@@ -23,6 +23,7 @@ from pyk.clients.share.share_session import LOST, ShareSession
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
+from pyk.protocol.messages.share_fetch import ShareFetchResponse
 from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
@@ -84,8 +85,8 @@ class ShareLeader:
         """The partitions to fetch from this leader."""
         self.error: KafkaError | None = None
         """Why the last request failed, None if it did not."""
-        self.has_more = False
-        """Whether the last fetch brought records."""
+        self.has_new = False
+        """Whether the last fetch brought records, each for the first time."""
         self.fetched_at = 0.0
         """When the last fetch was sent."""
         self.is_fetching = False
@@ -220,12 +221,12 @@ class ShareLeader:
             }
             self._queue.settle_by(codes, due, api_key=ApiKey.SHARE_FETCH, now=self._now())
         has_records = self._answers.fetched(self.node_id, response, now)
+        self.has_new = has_records and _are_first_deliveries(response)
         self._pace(wish, now, has_records=has_records)
         return True
 
     def _pace(self, wish: FetchWish, sent_at: float, *, has_records: bool) -> None:
         """Delay the next fetch if this one came back empty sooner than it had to."""
-        self.has_more = has_records
         if has_records:
             self._empty = 0
             return
@@ -367,6 +368,15 @@ class ShareLeader:
         left_ms = max(1, int((deadline - self._now()) * 1000))
         self._take_acknowledged(await self._send(request, due, timeout_ms=left_ms), due)
         self._session.reset()
+
+
+def _are_first_deliveries(response: ShareFetchResponse) -> bool:
+    return all(
+        one.delivery_count == 1
+        for topic in response.responses
+        for data in topic.partitions
+        for one in data.acquired_records
+    )
 
 
 def _by_partition(

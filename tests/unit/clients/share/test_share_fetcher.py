@@ -36,7 +36,7 @@ class Leader:
     def __init__(self, node_id: int, *, holds_turn: bool = True, fetched_at: float = 0.0) -> None:
         self.node_id = node_id
         self.partitions: frozenset[TopicIdPartition] = frozenset()
-        self.has_more = True
+        self.has_new = True
         self.prefetched_visit = 0
         self.is_fetching = False
         self.fetched_at = fetched_at
@@ -168,10 +168,10 @@ def test_an_application_that_takes_its_time_gets_nothing_ahead(fetcher: Fetcher)
     assert fetcher.wish_of(fetcher.one) is None
 
 
-def test_nothing_is_fetched_ahead_from_a_leader_without_more(fetcher: Fetcher):
+def test_nothing_is_fetched_ahead_from_a_leader_without_new_records(fetcher: Fetcher):
     fetcher.come_back(after=0.0)
     fetcher.come_back(after=0.1)
-    fetcher.one.has_more = False
+    fetcher.one.has_new = False
 
     assert fetcher.wish_of(fetcher.one) is None
     assert fetcher.wish_of(fetcher.two) == AHEAD

@@ -153,7 +153,7 @@ async def test_a_leader_that_answers_at_once_without_records_is_asked_less_and_l
     times = [at for at, _, _ in leader.sent]
     delays = [round(after - before, 2) for before, after in pairwise(times)]
     assert delays == [0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5, 0.5]
-    assert not leader.leader.has_more
+    assert not leader.leader.has_new
     leader.running.cancel()
 
 
@@ -174,7 +174,7 @@ async def test_records_end_the_delay():
     await asyncio.sleep(0.3)
     leader.has_records, leader.seconds = True, 0.1
     await asyncio.sleep(1)
-    assert leader.leader.has_more
+    assert leader.leader.has_new
     leader.has_records, leader.seconds = False, 0.0
     await asyncio.sleep(0.2)
 
