@@ -37,7 +37,7 @@ test: $(INSTALLED) ## run the tests that need nothing but this machine
 conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, and foreign clients against our broker
 	@$(BIN)/python build_extensions.py
 	@echo "== conformance: Apache Kafka and foreign clients"
-	$(BIN)/pytest -n $(BROKERS) --dist loadgroup -m conformance $(TESTS)
+	$(BIN)/pytest -n $(BROKERS) --dist loadgroup --timeout 600 -m conformance $(TESTS)
 
 fuzz: $(INSTALLED) $(FUZZER) ## fuzz the protocol with invalid bytes, for MINUTES=10 in total
 	@$(BIN)/python build_extensions.py

@@ -11,9 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from pyk.clients.errors import ForkedClientError, KafkaError
+from pyk.clients.errors import KafkaError
 
 # Below every default timeout, far above what a busy machine takes: it did not hang.
 IN_TIME = 25
@@ -96,26 +95,3 @@ def left_open_by(use: Callable[[], object], *, times: int) -> tuple[int, int]:
 
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
-
-
-def refused_in_a_fork(client: Any, *uses: Callable[[], object]) -> int:
-    """Return how many of these uses of a client a forked child is refused; it closes it, too."""
-    child = os.fork()
-    if child == 0:
-        status = 255
-        try:
-            refused = sum(_is_refused(use) for use in uses)
-            client.close()
-            status = refused
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
-
-
-def _is_refused(use: Callable[[], object]) -> bool:
-    try:
-        use()
-    except ForkedClientError:
-        return True
-    return False

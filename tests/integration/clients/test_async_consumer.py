@@ -9,7 +9,7 @@ import pytest
 
 from pyk.clients import AsyncConsumer, ConcurrentUseError
 from support.blocking_consuming import partitions, produce
-from support.real_time import refused_in_a_fork
+from support.forks import refused_in_a_fork
 
 
 async def test_the_asyncio_consumer_iterates_polls_commits_and_seeks(cluster, topic):

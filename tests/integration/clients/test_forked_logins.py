@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import traceback
 
 import pytest
 
 from pyk.clients import Producer
 from pyk.clients.errors import ForkedClientError
 from pyk.reference_broker import Cluster
+from support.forks import status_of_fork
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -26,12 +26,8 @@ def test_a_forked_process_makes_its_own_session_and_leaves_that_of_its_parent() 
             producer.send("orders", b"before").result(10)
             logins = len(cluster.requests("SaslHandshake"))
 
-            child = os.fork()
-            if child == 0:
-                os._exit(_use_both(producer, options))
-            _, status = os.waitpid(child, 0)
+            assert status_of_fork(lambda: _use_both(producer, options)) == 0
 
-            assert os.waitstatus_to_exitcode(status) == 0
             in_child = len(cluster.requests("SaslHandshake")) - logins
             assert in_child >= 1
             producer.send("orders", b"after").result(10)
@@ -41,17 +37,13 @@ def test_a_forked_process_makes_its_own_session_and_leaves_that_of_its_parent() 
 def _use_both(inherited: Producer, options: dict[str, str]) -> int:
     """Use the parent's client and a new one in the child; return the exit status."""
     try:
-        try:
-            inherited.send("orders", b"child")
-        except ForkedClientError:
-            inherited.close()
-        else:
-            return 1
-        del inherited
-        gc.collect()
-        with Producer(**options) as producer:
-            producer.send("orders", b"child").result(10)
-    except BaseException:
-        traceback.print_exc()
-        return 2
+        inherited.send("orders", b"child")
+    except ForkedClientError:
+        inherited.close()
+    else:
+        return 1
+    del inherited
+    gc.collect()
+    with Producer(**options) as producer:
+        producer.send("orders", b"child").result(10)
     return 0

@@ -24,8 +24,9 @@ from pyk.clients import (
     StateError,
 )
 from pyk.reference_broker import Cluster
+from support.forks import refused_in_a_fork, status_of_fork
 from support.reading import read_topic
-from support.real_time import IN_TIME, called_by_many_threads, left_open_by, refused_in_a_fork, took
+from support.real_time import IN_TIME, called_by_many_threads, left_open_by, took
 
 
 def values(cluster: Cluster, topic: str) -> list[bytes]:
@@ -349,14 +350,12 @@ def test_a_callback_that_a_forked_child_adds_to_a_settled_delivery_is_called(
     delivery = loop.run_until_complete(_sent(producer, topic))
     loop.run_until_complete(_awaited(delivery))
 
-    child = os.fork()
-    if child == 0:
+    def is_not_told() -> int:
         told: list[object] = []
         delivery.add_done_callback(told.append)
-        os._exit(0 if told else 1)
-    _, status = os.waitpid(child, 0)
+        return not told
 
-    assert os.waitstatus_to_exitcode(status) == 0
+    assert status_of_fork(is_not_told) == 0
     loop.run_until_complete(producer.close())
     loop.close()
 

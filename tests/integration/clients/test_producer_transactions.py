@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from pyk.clients import Consumer, PartitionState, Producer, TopicPartition
 from pyk.clients.errors import ForkedClientError, KafkaError, KafkaTimeoutError
 from pyk.reference_broker import Cluster
+from support.forks import status_of_fork
 from support.interrupts import interrupted_everywhere
 from support.real_time import IN_TIME
 
@@ -152,10 +152,7 @@ def test_a_forked_child_cannot_end_the_transaction_of_its_parent(
         producer.transaction(),
     ):
         producer.send_and_wait(topic, b"parent")
-        child = os.fork()
-        if child == 0:
-            os._exit(try_to_end(producer))
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert status_of_fork(lambda: try_to_end(producer)) == 0
 
     assert committed_values(cluster, topic) == [b"parent"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pyk.clients import (
     errors,
 )
 from pyk.reference_broker import Cluster
+from support.forks import status_of_fork
 from support.real_time import eventually
 
 _numbers = itertools.count()
@@ -119,18 +119,17 @@ def test_an_interrupted_poll_loses_nothing(cluster, topic):
 def test_a_forked_child_is_told_and_the_parent_goes_on(cluster, topic):
     with reader(cluster, topic) as consumer:
         consumer.start()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
+
+        def is_not_refused() -> int:
             try:
                 consumer.poll(1)
             except errors.ForkedClientError:
-                os._exit(0)
-            os._exit(1)
-        _, status = os.waitpid(child, 0)
+                return 0
+            return 1
 
-        assert os.waitstatus_to_exitcode(status) == 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            assert status_of_fork(is_not_refused) == 0
         assert len(values(consumer, 3)) == 3
 
 

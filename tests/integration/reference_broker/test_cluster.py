@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from pyk.reference_broker import AsyncCluster, Cluster
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.network.host_name import reachable_host
 from support.broker_requests import find_coordinator
+from support.forks import status_of_fork
 from support.raw_client import RawClient
 
 
@@ -152,19 +152,16 @@ def test_an_invalid_advertised_address_is_refused(advertise: str, words: str) ->
 
 def test_a_forked_child_cannot_use_the_cluster_of_its_parent() -> None:
     with Cluster() as cluster:
-        child = os.fork()
-        if child == 0:
-            status = 1
+
+        def is_not_refused() -> int:
             try:
-                signal.alarm(20)  # kill a child that hangs
-                try:
-                    cluster.create_topic("orders")
-                except RuntimeError as error:
-                    status = 0 if "forked child" in str(error) else 2
+                cluster.create_topic("orders")
+            except RuntimeError as error:
                 cluster.close()
-            finally:
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
+                return "forked child" not in str(error)
+            return 2
+
+        status = status_of_fork(is_not_refused)
         cluster.create_topic("orders")
 
     assert os.waitstatus_to_exitcode(status) == 0
@@ -231,15 +228,12 @@ def test_nothing_of_a_cluster_works_silently_in_a_forked_child(
     use: Callable[[Cluster], object],
 ) -> None:
     with Cluster() as cluster:
-        child = os.fork()
-        if child == 0:
-            status = 1
+
+        def is_not_refused() -> int:
             try:
                 use(cluster)
             except RuntimeError as error:
-                status = 0 if "not in this forked child" in str(error) else 2
-            finally:
-                os._exit(status)
-        _, ended = os.waitpid(child, 0)
+                return "not in this forked child" not in str(error)
+            return 2
 
-        assert os.waitstatus_to_exitcode(ended) == 0
+        assert status_of_fork(is_not_refused) == 0

@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from pyk.clients.engine.deferred_signals import DeferredSignals
+from support.forks import status_of_fork
 from support.real_time import IN_TIME
 
 
@@ -81,12 +82,12 @@ def test_a_child_that_another_thread_forks_meanwhile_has_the_handlers_of_the_pro
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
 
+    def is_not_restored() -> int:
+        is_restored = signal.getsignal(signal.SIGTERM) is handler
+        return not (is_restored and signal.set_wakeup_fd(-1) == -1)
+
     def fork() -> None:
-        child = os.fork()
-        if child == 0:
-            is_restored = signal.getsignal(signal.SIGTERM) is handler
-            os._exit(0 if is_restored and signal.set_wakeup_fd(-1) == -1 else 1)
-        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        statuses.append(status_of_fork(is_not_restored))
 
     signals = DeferredSignals()
     try:

@@ -15,6 +15,7 @@ import pytest
 
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ForkedClientError, KafkaTimeoutError, StateError
+from support.forks import status_of_fork
 from support.loop_threads import after, ident, thread_waiter
 from support.real_time import IN_TIME
 
@@ -379,16 +380,14 @@ def test_a_caller_that_comes_back_handles_its_own_events(thread: LoopThread) -> 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_does_not_wait(thread: LoopThread) -> None:
     waiter = thread_waiter(thread)
-    child = os.fork()
-    if child == 0:
-        status = 1
+
+    def is_not_refused() -> int:
         try:
             thread.visit(lambda: None)
             waiter.wait(5)
         except ForkedClientError:
-            status = 0
-        os._exit(status)
+            return 0
+        return 1
 
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+    assert status_of_fork(is_not_refused) == 0
     assert thread.call(after(0, 1), timeout=IN_TIME) == 1

@@ -15,6 +15,7 @@ import pytest
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ForkedClientError, KafkaTimeoutError, StateError
+from support.forks import status_of_fork
 from support.real_time import IN_TIME
 
 
@@ -231,17 +232,16 @@ def test_the_error_in_a_forked_child_says_what_to_do(thread: LoopThread) -> None
     thread.call(value(1))
     read_end, write_end = os.pipe()
 
-    child = os.fork()
-    if child == 0:
+    def write_error() -> int:
         try:
             thread.call(value(1))
             text = "no error"
         except ForkedClientError as error:
             text = str(error)
         thread.close()
-        os.write(write_end, text.encode())
-        os._exit(0)
-    os.waitpid(child, 0)
+        return 0 * os.write(write_end, text.encode())
+
+    assert status_of_fork(write_error) == 0
 
     said = os.read(read_end, 1000).decode()
     assert "before the process was forked" in said
@@ -256,11 +256,7 @@ def test_the_error_in_a_forked_child_says_what_to_do(thread: LoopThread) -> None
 def test_a_forked_child_is_not_promised_that_the_loop_calls_a_function(thread: LoopThread) -> None:
     thread.call(value(1))
 
-    child = os.fork()
-    if child == 0:
-        os._exit(1 if thread.post(lambda: None) else 0)
-
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert status_of_fork(lambda: thread.post(lambda: None)) == 0
 
 
 def test_a_guard_is_quiet_where_nothing_was_forked() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import random
-import signal
 import threading
 from collections.abc import Callable
 
@@ -19,6 +18,7 @@ from pyk.clients.security.exchange import CredentialsError
 from pyk.clients.security.token_answers import Token, TokenError
 from pyk.clients.security.token_life import RefreshWindow, Retries
 from pyk.clients.security.token_source import TokenSource
+from support.forks import status_of_fork
 
 HOUR = 3600.0
 
@@ -210,15 +210,15 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent() -> None:
     thread.start()
     is_asked.wait(30)
 
-    child = os.fork()
-    if child == 0:
-        signal.alarm(30)  # ends a child that waits for ever
+    def gets_no_token() -> int:
         provider.when_asked = lambda: None
-        os._exit(0 if source.token().reveal() == "token1" else 1)
+        return source.token().reveal() != "token1"
+
+    status = status_of_fork(gets_no_token)
     may_answer.set()
     thread.join(30)
 
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert status == 0
 
 
 async def test_logins_on_an_event_loop_share_one_fetch_and_one_thread() -> None:
