@@ -3,6 +3,9 @@
 The interpreter checks when it enters a Python function, and after a call of a C function. A
 profiler is called at both points, and sends the signal there. Functions of compiled modules are
 C functions: signals reach them only where they call Python.
+
+The import system itself is left out. CPython takes its lock of all imports there, and does not
+release it if the handler raises just then: every other thread that imports waits for ever.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ def interrupted_at(
     def count(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal points
         if event not in {"call", "c_return"} or argument is sys.setprofile:
+            return
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
             return
         points += 1
         if points == point:

@@ -143,7 +143,7 @@ def test_a_call_that_is_interrupted_anywhere_leaves_nothing_behind(cluster, topi
             consumer.process(print)
 
         consumer.poll(0)
-        process()  # imports what it needs: an import that is interrupted locks a module for ever
+        process()  # imports what it needs, or all that imports do would be interrupted, too
         left: list[int] = []
         points = interrupted_everywhere(process, lambda _: left.append(not is_as_it_was(consumer)))
 
