@@ -18,6 +18,7 @@ from pyk.clients import (
     ConfigResourceType,
     Producer,
     ShareConsumer,
+    TopicPartition,
     errors,
 )
 from pyk.reference_broker import Cluster
@@ -71,6 +72,49 @@ def test_a_properties_file_of_java_configures_it(cluster, topic, tmp_path):
         for record in consumer.poll(10):
             consumer.acknowledge(record)
         assert consumer.commit()
+
+
+def test_a_commit_waits_for_all_that_was_acknowledged_before_it(cluster, topic, monkeypatch):
+    with reader(cluster, topic, share_acknowledgement_mode="explicit") as consumer:
+        ready, visit = consumer._core.ready, consumer._core.fetcher.visit
+
+        async def visit_late() -> None:
+            await ready()
+            visit()
+
+        monkeypatch.setattr(consumer._core.fetcher, "visit", lambda: None)
+        monkeypatch.setattr(consumer._core, "ready", visit_late)
+        for record in consumer.poll(10):
+            consumer.acknowledge(record)
+
+        committed = consumer.commit()
+
+    assert committed == {TopicPartition(topic, 0): (range(3),)}
+
+
+def test_records_of_a_commit_that_was_woken_up_are_acknowledged_by_the_close(cluster, topic):
+    consumer = reader(cluster, topic)
+    values(consumer, 3)
+    consumer.wakeup()
+    with pytest.raises(errors.WakeupError):
+        consumer.commit()
+
+    consumer.close()
+
+    assert consumer.stats().acknowledged == 3
+
+
+def test_a_commit_whose_caller_has_gone_accepts_nothing_of_a_later_poll(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        core = consumer._core
+        for _ in range(2):
+            assert len(consumer.poll(10, max_records=1)) == 1
+        late = consumer._commit(core.commits.begin(), core.limits.deadline(10))
+        core.commits.end()
+
+        consumer._thread.call(late)
+
+        assert consumer.stats().acknowledged <= 1
 
 
 def test_iteration_and_polls_go_together(cluster, topic):

@@ -95,16 +95,28 @@ class ShareCommits:
         if callback is None:
             self._to_tell.clear()
 
-    async def commit(self, deadline: float) -> dict[TopicPartition, tuple[range, ...]]:
-        """Send what is acknowledged, and return the outcome."""
-        settled = asyncio.get_running_loop().create_future()
-        ticket = CommitTicket(
-            self._settled,
-            is_awaited=True,
-            on_settled=_setter(settled),
-        )
+    def begin(self) -> CommitTicket:
+        """Begin a commit: what is sent from now on, until :meth:`end`, is of its ticket.
+
+        In the application's thread: a visit of it that the loop makes late takes what it
+        acknowledges just before the commit.
+        """
+        ticket = self._fetcher.awaited = CommitTicket(self._settled, is_awaited=True)
+        return ticket
+
+    def end(self) -> None:
+        """Take note that no caller waits for a commit any more."""
+        self._fetcher.awaited = None
+
+    async def commit(
+        self, deadline: float, ticket: CommitTicket | None = None
+    ) -> dict[TopicPartition, tuple[range, ...]]:
+        """Send what is acknowledged, and return the outcome, with that of all of the ticket."""
+        ticket = ticket or CommitTicket(self._settled, is_awaited=True)
         self._fetcher.send_outbox(ticket, deadline)
         if not ticket.is_settled:
+            settled = asyncio.get_running_loop().create_future()
+            ticket.on_settled = _setter(settled)
             left = max(0.0, deadline - self._client.clock.now())
             # Acknowledgements that were not sent yet expire at the deadline, with a reason.
             await asyncio.wait({settled}, timeout=left + 0.1)

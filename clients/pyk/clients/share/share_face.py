@@ -22,6 +22,7 @@ from pyk.clients.errors import StateError
 from pyk.clients.payload import K, V
 from pyk.clients.share.acknowledge_type import AcknowledgeType, checked_type
 from pyk.clients.share.acquired_records import AcquiredRecords
+from pyk.clients.share.commit_ticket import CommitTicket
 from pyk.clients.share.foreign_calls import absent
 from pyk.clients.share.held_records import HeldRecords
 from pyk.clients.share.share_buffer import ShareBuffer
@@ -183,17 +184,20 @@ class ShareConsumerFace(ReadingFace[K, V]):
 
     def _commit_steps(self, timeout: float | None) -> Steps[Committed]:
         self._check_commit_of_all()
-        self._reader.finish()
         deadline = self._core.limits.deadline(timeout)
+        ticket = self._core.commits.begin()
         try:
-            committed: Committed = yield from on_loop(self._interruptible(self._commit), deadline)
+            self._reader.finish()
+            call = self._interruptible(self._commit)
+            committed: Committed = yield from on_loop(call, ticket, deadline)
         finally:
+            self._core.commits.end()
             yield from self._outcome_steps()
         return committed
 
-    async def _commit(self, deadline: float) -> Committed:
+    async def _commit(self, ticket: CommitTicket, deadline: float) -> Committed:
         await self._core.ready()
-        return await self._core.commits.commit(deadline)
+        return await self._core.commits.commit(deadline, ticket)
 
     def _commit_soon(self) -> None:
         self._check_commit_of_all()

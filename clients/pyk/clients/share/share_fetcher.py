@@ -50,6 +50,8 @@ class ShareFetcher:
         self.on_outcome: Callable[[CommitTicket, PendingAcknowledgements, Outcome], object]
         self.returns_renewed = config.is_explicit
         """Whether records whose lock was renewed are handed out again."""
+        self.awaited: CommitTicket | None = None
+        """The ticket of the commit that the application waits for."""
         self.is_paused = False
         """Whether nothing is fetched for now."""
         self.most_records = config.max_poll_records
@@ -130,7 +132,7 @@ class ShareFetcher:
             self._visits += 1
             self._is_quick = now - self._visited_at < QUICK_SECONDS
             self._visited_at = now
-        self.send_outbox(CommitTicket(self.on_outcome), self._deadline())
+        self.send_outbox(self.awaited or CommitTicket(self.on_outcome), self._deadline())
         for leader in self.leaders.values():
             leader.look()
 
