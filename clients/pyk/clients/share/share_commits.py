@@ -96,10 +96,10 @@ class ShareCommits:
             self._to_tell.clear()
 
     def begin(self) -> CommitTicket:
-        """Begin a commit: what is sent from now on, until :meth:`end`, is of its ticket.
+        """Begin a commit: whatever visits send from now on, until :meth:`end`, is of its ticket.
 
-        In the application's thread: a visit of it that the loop makes late takes what it
-        acknowledges just before the commit.
+        The loop may make the visit of the last poll late, and then that visit takes what was
+        acknowledged since.
         """
         ticket = self._fetcher.awaited = CommitTicket(self._settled, is_awaited=True)
         return ticket

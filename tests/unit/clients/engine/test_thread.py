@@ -239,7 +239,8 @@ def test_the_error_in_a_forked_child_says_what_to_do(thread: LoopThread) -> None
         except ForkedClientError as error:
             text = str(error)
         thread.close()
-        return 0 * os.write(write_end, text.encode())
+        os.write(write_end, text.encode())
+        return 0
 
     assert status_of_fork(write_error) == 0
 
