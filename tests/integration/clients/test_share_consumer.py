@@ -92,6 +92,19 @@ def test_a_commit_waits_for_all_that_was_acknowledged_before_it(cluster, topic, 
     assert committed == {TopicPartition(topic, 0): (range(3),)}
 
 
+def test_what_is_sent_after_a_commit_is_not_of_it(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        fetcher = consumer._core.fetcher
+        assert len(consumer.poll(10)) == 3
+        consumer.wakeup()
+        with pytest.raises(errors.WakeupError):
+            consumer.commit()
+        assert fetcher.awaited is None  # or the failures of later polls would not be logged
+
+        consumer.commit()
+        assert fetcher.awaited is None
+
+
 def test_records_of_a_commit_that_was_woken_up_are_acknowledged_by_the_close(cluster, topic):
     consumer = reader(cluster, topic)
     values(consumer, 3)
