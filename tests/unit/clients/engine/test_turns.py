@@ -350,7 +350,8 @@ def test_a_loop_that_was_stopped_goes_on_waiting(loop: SharedLoop) -> None:
     loop.stop()
     event_wait = BusyEventWait()
 
-    loop.turns.run(loop.time() + 0.001, event_wait)
+    loop.poke()  # or it would last as long
+    loop.turns.run(loop.time() + LATER, event_wait)
 
     assert len(event_wait.waited_until) == 1
 
