@@ -98,7 +98,7 @@ async def test_only_the_task_that_took_records_commits_them_without_naming_them(
         make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
     ):
         async for record in consumer:
-            with pytest.raises(ConcurrentUseError, match="pass it what is finished"):
+            with pytest.raises(ConcurrentUseError, match=r"what is finished.*asyncio\.timeout"):
                 await asyncio.create_task(consumer.commit())
             if record.offset == 2:
                 break

@@ -11,6 +11,7 @@ import pytest
 
 from pyk.clients import AcknowledgeType, TopicPartition
 from pyk.clients.errors import (
+    ConcurrentUseError,
     DeserializationError,
     InvalidRecordStateError,
     StateError,
@@ -51,6 +52,23 @@ async def test_iteration_accepts_a_record_when_the_next_one_is_taken():
 
         assert [(record.value, record.delivery_count) for record in taken] == [(b"a", 1), (b"b", 1)]
         assert cluster.outcomes() == [ACCEPT, ACCEPT, None]
+
+
+@virtual_time
+async def test_another_task_than_the_one_that_polled_accepts_nothing():
+    async with share_cluster() as cluster, share_consumer(cluster) as consumer:
+        cluster.produce(b"a")
+        await values_of(consumer, 1)
+
+        with pytest.raises(
+            ConcurrentUseError, match=r"polled last: call commit\(\) there\. Before"
+        ):
+            await asyncio.create_task(consumer.commit())
+
+        assert cluster.outcomes() == [None]
+        async with asyncio.timeout(10):
+            await consumer.commit()
+        assert cluster.outcomes() == [ACCEPT]
 
 
 @virtual_time

@@ -42,6 +42,7 @@ Committed = dict[TopicPartition, tuple[range, ...]]
 class ShareConsumerFace(ReadingFace[K, V]):
     """A share consumer, except for how it waits: in a thread, or in a task."""
 
+    _commit_instead = "call commit() there"
     _core: ShareCore
     _buffer: ShareBuffer
     _reader: ShareReader

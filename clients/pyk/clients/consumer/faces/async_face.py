@@ -26,6 +26,11 @@ R = TypeVar("R")
 class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
     """A consumer whose calls are awaited."""
 
+    _other_caller = (
+        ". Before Python 3.12 asyncio.wait_for() awaits in a task of its own: pass commit() a "
+        "timeout, or use asyncio.timeout()"
+    )
+
     def _create(self, core_of: Callable[..., ReadingCore]) -> None:
         """Create the core, which is given how to wake up the application."""
         waiter = TaskWaiter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from pyk.clients.consumer.buffer.read_buffer import CLOSED, FORKED, ReadBuffer
 from pyk.clients.consumer.buffer.record_reader import RecordReader
@@ -34,6 +34,11 @@ class ReadingFace(Generic[K, V]):
     """The thread or task that is inside poll or iteration, None between calls."""
     _taker: Any
     """The thread or task that polled last."""
+    _commit_instead: ClassVar[str] = (
+        "call commit() there, or pass it what is finished, such as a record"
+    )
+    _other_caller: ClassVar[str] = ""
+    """Why who calls may be another thread or task than it seems."""
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
@@ -102,8 +107,7 @@ class ReadingFace(Generic[K, V]):
             )
         if not self._is_taker():
             raise ConcurrentUseError(
-                f"{self._taker!r} polled last: call commit() there, or pass it what is "
-                "finished, such as a record"
+                f"{self._taker!r} polled last: {self._commit_instead}{self._other_caller}"
             )
 
     def _finish_after(self, error: BaseException | None) -> None:
