@@ -137,8 +137,9 @@ class ShareGroupsOfShard(ShardTime):
         assert isinstance(answer, ShareGroupHeartbeatResponse), answer
         return answer
 
-    def join(self, member_id: str, *topics: str) -> ShareGroupHeartbeatResponse:
-        return self.beat(member_id, 0, subscribed_topic_names=list(topics or ["orders"]))
+    def join(self, member_id: str, *topics: str, **more: Any) -> ShareGroupHeartbeatResponse:
+        names = list(topics or ["orders"])
+        return self.beat(member_id, 0, subscribed_topic_names=names, **more)
 
     def settle(self, *member_ids: str) -> None:
         """Let members send heartbeats until nothing changes."""
@@ -165,3 +166,10 @@ class ShareGroupsOfShard(ShardTime):
 
 def code_of(response: ShareGroupHeartbeatResponse) -> ErrorCode:
     return ErrorCode(response.error_code)
+
+
+def emptied(groups: ShareGroupsOfShard) -> None:
+    """Let a member join until it has its partitions, and leave."""
+    groups.join("a", "orders", "bills")
+    groups.settle("a")
+    groups.beat("a", -1)

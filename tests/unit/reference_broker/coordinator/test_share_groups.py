@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyk.protocol.errors import ErrorCode
@@ -10,10 +12,9 @@ from pyk.protocol.messages.share_group_records import (
     ShareGroupTargetAssignmentMemberKey,
 )
 from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
-from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
 from pyk.reference_broker.coordinator.group.share.state_topics import NamedPartitions, StateTopics
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
-from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, code_of
+from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, code_of, emptied
 
 ORDERS, BILLS = TOPICS["orders"], TOPICS["bills"]
 E = ErrorCode
@@ -65,10 +66,11 @@ def test_an_initialization_that_is_not_heard_of_is_tried_again_later(
     groups.answers_at_once = False
     groups.join("a")
     groups.asked.clear()
+    groups.advance(29)
     groups.beat("a", 2)
     assert not groups.asked
 
-    groups.advance(30)
+    groups.advance(1)
     groups.beat("a", 2)
 
     assert len(groups.asked) == 1
@@ -92,10 +94,15 @@ def test_new_partitions_of_a_topic_are_initialized_and_assigned(
 ) -> None:
     groups.join("a")
     groups.settle("a")
+    groups.answers_at_once = False
 
     groups.add_topic("orders", 5)
     groups.settle("a")
+    ((request, _),) = groups.asked
+    groups.initialized()
+    groups.settle("a")
 
+    assert request.start_offsets == {ORDERS: {3: -1, 4: -1}}
     assert groups.held("a") == {"orders": [0, 1, 2, 3, 4]}
 
 
@@ -176,6 +183,15 @@ def test_a_group_whose_state_was_deleted_meanwhile_does_not_count_it_as_initiali
     assert groups.group.topics.assignable == {}
 
 
+def test_only_what_is_being_initialized_becomes_initialized() -> None:
+    orders = NamedPartitions("orders", frozenset({3}))
+    topics = StateTopics(initializing={ORDERS: orders})
+
+    after = topics.end_initializing({ORDERS: frozenset({3, 4})}, {})
+
+    assert after == StateTopics(initialized={ORDERS: orders})
+
+
 # -- members -------------------------------------------------------------------------------------
 
 
@@ -190,6 +206,19 @@ def test_members_share_partitions_when_there_are_more_of_them(groups: ShareGroup
     assert {len(each) for each in held} <= {1, 2}
     sharers = [sum(number in each for each in held) for number in range(3)]
     assert sharers == [3, 3, 3]
+
+
+def test_members_keep_their_partitions_when_others_join(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+    groups.settle("a")
+    groups.join("b")
+    groups.settle("a", "b")
+    assert (groups.held("a"), groups.held("b")) == ({"orders": [1, 2]}, {"orders": [0]})
+
+    groups.join("c")
+    groups.settle("a", "b", "c")
+
+    assert (groups.held("a"), groups.held("b")) == ({"orders": [2]}, {"orders": [0]})
 
 
 def test_a_member_that_changes_its_topics_keeps_no_others(groups: ShareGroupsOfShard) -> None:
@@ -278,23 +307,57 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing(groups: ShareGroupsOfSh
     assert len(groups.log) == length
 
 
+def keys_since(groups: ShareGroupsOfShard, length: int) -> list[Any]:
+    """Return the keys of the records that were written after the first batches."""
+    return [
+        CoordinatorRecord.decode(key or b"", value).key
+        for batch in groups.log.batches[length:]
+        for key, value in batch
+    ]
+
+
 def test_members_with_the_same_partitions_as_before_get_no_new_target(
     groups: ShareGroupsOfShard,
 ) -> None:
     groups.join("a")
     groups.settle("a")
+    epoch = groups.group.members["a"].epoch
     length = len(groups.log.batches)
 
     groups.join("b", "bills")
+    answer = groups.beat("a", epoch)
     groups.settle("a", "b")
 
-    keys = [
-        CoordinatorRecord.decode(key or b"", value).key
-        for batch in groups.log.batches[length:]
-        for key, value in batch
-    ]
+    assert answer.member_epoch > epoch
+    assert answer.assignment is None
+    keys = keys_since(groups, length)
     targets = [key for key in keys if isinstance(key, ShareGroupTargetAssignmentMemberKey)]
     assert {key.member_id for key in targets} == {"b"}
+
+
+def test_a_topic_more_does_not_write_the_partitions_of_its_member_again() -> None:
+    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+    groups.join("a")
+    groups.advance(5)
+    groups.settle("a")
+    length = len(groups.log.batches)
+
+    groups.beat("a", 3, subscribed_topic_names=["orders", "bills"])
+
+    assert groups.held("a") == {"orders": [0, 1, 2]}
+    assert ShareGroupCurrentMemberAssignmentKey not in map(type, keys_since(groups, length))
+
+
+def test_a_member_that_moves_begins_no_epoch(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", rack_id="east")
+    groups.settle("a")
+    epoch = groups.group.epoch
+
+    groups.beat("a", epoch, rack_id="west")
+
+    again = groups.restarted().group
+    assert again.members["a"].rack_id == "west"
+    assert again.epoch == epoch
 
 
 def test_a_member_loses_at_once_what_it_does_not_subscribe_to_any_more() -> None:
@@ -345,8 +408,8 @@ def test_an_assignment_may_be_removed_from_the_log_before_its_member(
     assert list(groups.group.members) == ["a"]
 
 
-def test_a_new_assignment_waits_for_its_interval() -> None:
-    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+def test_a_new_assignment_waits_for_the_interval_of_the_group(groups: ShareGroupsOfShard) -> None:
+    groups.configure("share.assignment.interval.ms", "5000")
     groups.join("a")
     groups.beat("a", 2)
     assert groups.held("a") == {}
@@ -355,6 +418,43 @@ def test_a_new_assignment_waits_for_its_interval() -> None:
     groups.settle("a")
 
     assert groups.held("a") == {"orders": [0, 1, 2]}
+
+
+def test_a_group_whose_assignment_waits_is_described_with_both_epochs() -> None:
+    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+    groups.join("a", "orders", "bills")
+    groups.advance(5)
+    groups.settle("a")
+
+    groups.join("b")
+    found = groups.shard.share_groups.describe(GROUP)
+
+    assert (found.group_epoch, found.assignment_epoch) == (4, 3)
+    assert found.members[0].subscribed_topic_names == ["bills", "orders"]
+
+
+def test_deleted_topics_are_not_described(groups: ShareGroupsOfShard) -> None:
+    groups.join("a", "orders", "bills")
+    groups.settle("a")
+
+    groups.delete_topic("orders")
+    (member,) = groups.shard.share_groups.describe(GROUP).members
+
+    assert [topic.topic_name for topic in member.assignment.topic_partitions] == ["bills"]
+
+
+def test_a_deleted_topic_is_taken_away_with_the_next_assignment() -> None:
+    groups = ShareGroupsOfShard(assignment_interval_ms=5_000)
+    groups.join("a", "orders", "bills")
+    groups.advance(5)
+    groups.settle("a")
+
+    groups.delete_topic("orders")
+    assert groups.beat("a", 3).assignment is None
+    groups.advance(5)
+    groups.settle("a")
+
+    assert groups.held("a") == {"bills": [0, 1, 2]}
 
 
 def test_a_member_whose_removal_was_not_written_stays(groups: ShareGroupsOfShard) -> None:
@@ -367,101 +467,6 @@ def test_a_member_whose_removal_was_not_written_stays(groups: ShareGroupsOfShard
     groups.advance(45)
 
     assert groups.group.is_empty
-
-
-# -- offsets and the end of a group --------------------------------------------------------------
-
-
-def emptied(groups: ShareGroupsOfShard) -> None:
-    groups.join("a", "orders", "bills")
-    groups.settle("a")
-    groups.beat("a", -1)
-
-
-def test_offsets_are_altered_in_the_epoch_of_the_group(groups: ShareGroupsOfShard) -> None:
-    emptied(groups)
-    epoch = groups.group.epoch
-
-    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"orders": {0: 7, 9: 7}}))
-
-    assert asked == InitializeStates(GROUP, epoch, {ORDERS: {0: 7}})
-    assert groups.group.topics.initializing[ORDERS].partitions == {0}
-    assert groups.group.topics.initialized[ORDERS].partitions == {0, 1, 2}
-
-
-def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroupsOfShard) -> None:
-    emptied(groups)
-    begin = {ORDERS: {0, 1, 2}, BILLS: {0, 1, 2}}
-
-    def begin_deleting(at: ShareGroupsOfShard) -> object:
-        return at.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
-
-    assert begin_deleting(groups) == begin
-    again = groups.restarted()
-    assert begin_deleting(again) == begin
-
-    assert again.ask(lambda shard: shard.share_offsets.delete_group(GROUP)) is E.NONE
-    assert again.shard.groups == {}
-    assert again.restarted().shard.groups == {}
-
-
-def test_a_group_that_somebody_joins_is_not_deleted(groups: ShareGroupsOfShard) -> None:
-    emptied(groups)
-    groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
-    groups.join("b")
-
-    refused = groups.ask(lambda shard: shard.share_offsets.delete_group(GROUP))
-
-    assert refused is E.NON_EMPTY_GROUP
-    groups.settle("b")
-    assert groups.held("b") == {"orders": [0, 1, 2]}  # their state begins again
-
-
-def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
-    emptied(groups)
-
-    found = groups.ask(
-        lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders", "missing"])
-    )
-
-    assert isinstance(found, TopicsToDelete)
-    assert found.partitions == {ORDERS: {0, 1, 2}}
-    assert list(found.refused) == ["missing"]
-    assert groups.group.topics.deleting == {ORDERS: "orders"}
-    groups.ask(lambda shard: shard.share_offsets.deleted(GROUP, [ORDERS]))
-    assert groups.group.topics.topic_ids == {BILLS}
-
-
-def test_a_deletion_of_offsets_that_was_not_completed_can_be_repeated(
-    groups: ShareGroupsOfShard,
-) -> None:
-    emptied(groups)
-    begin = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
-    length = len(groups.log)
-
-    again = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
-
-    assert again == begin == TopicsToDelete(partitions={ORDERS: {0, 1, 2}}, refused={})
-    assert len(groups.log) == length
-
-
-def test_offsets_of_topics_that_do_not_exist_change_nothing(groups: ShareGroupsOfShard) -> None:
-    emptied(groups)
-    length = len(groups.log)
-
-    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"missing": {0: 7}}))
-
-    assert asked.start_offsets == {}
-    assert len(groups.log) == length
-
-
-def test_only_what_is_being_initialized_becomes_initialized() -> None:
-    orders = NamedPartitions("orders", frozenset({3}))
-    topics = StateTopics(initializing={ORDERS: orders})
-
-    after = topics.end_initializing({ORDERS: frozenset({3, 4})}, {})
-
-    assert after == StateTopics(initialized={ORDERS: orders})
 
 
 def test_an_empty_share_group_does_not_expire(groups: ShareGroupsOfShard) -> None:

@@ -1,0 +1,95 @@
+"""Offsets of share groups at the coordinator of the group: altered, and deleted with the group."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
+from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
+from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, emptied
+
+ORDERS, BILLS = TOPICS["orders"], TOPICS["bills"]
+E = ErrorCode
+
+
+@pytest.fixture
+def groups() -> ShareGroupsOfShard:
+    return ShareGroupsOfShard()
+
+
+def test_offsets_are_altered_in_the_epoch_of_the_group(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    epoch = groups.group.epoch
+
+    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"orders": {0: 7, 9: 7}}))
+
+    assert asked == InitializeStates(GROUP, epoch, {ORDERS: {0: 7}})
+    assert groups.group.topics.initializing[ORDERS].partitions == {0}
+    assert groups.group.topics.initialized[ORDERS].partitions == {0, 1, 2}
+
+
+def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    begin = {ORDERS: {0, 1, 2}, BILLS: {0, 1, 2}}
+
+    def begin_deleting(at: ShareGroupsOfShard) -> object:
+        return at.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    assert begin_deleting(groups) == begin
+    again = groups.restarted()
+    assert begin_deleting(again) == begin
+
+    assert again.ask(lambda shard: shard.share_offsets.delete_group(GROUP)) is E.NONE
+    assert again.shard.groups == {}
+    assert again.restarted().shard.groups == {}
+
+
+def test_a_group_that_somebody_joins_is_not_deleted(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+    groups.join("b")
+
+    refused = groups.ask(lambda shard: shard.share_offsets.delete_group(GROUP))
+
+    assert refused is E.NON_EMPTY_GROUP
+    groups.settle("b")
+    assert groups.held("b") == {"orders": [0, 1, 2]}  # their state begins again
+
+
+def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+
+    found = groups.ask(
+        lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders", "missing"])
+    )
+
+    assert isinstance(found, TopicsToDelete)
+    assert found.partitions == {ORDERS: {0, 1, 2}}
+    assert list(found.refused) == ["missing"]
+    assert groups.group.topics.deleting == {ORDERS: "orders"}
+    groups.ask(lambda shard: shard.share_offsets.deleted(GROUP, [ORDERS]))
+    assert groups.group.topics.topic_ids == {BILLS}
+
+
+def test_a_deletion_of_offsets_that_was_not_completed_can_be_repeated(
+    groups: ShareGroupsOfShard,
+) -> None:
+    emptied(groups)
+    begin = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
+    length = len(groups.log)
+
+    again = groups.ask(lambda shard: shard.share_offsets.begin_deleting(GROUP, ["orders"]))
+
+    assert again == begin == TopicsToDelete(partitions={ORDERS: {0, 1, 2}}, refused={})
+    assert len(groups.log) == length
+
+
+def test_offsets_of_topics_that_do_not_exist_change_nothing(groups: ShareGroupsOfShard) -> None:
+    emptied(groups)
+    length = len(groups.log)
+
+    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"missing": {0: 7}}))
+
+    assert asked.start_offsets == {}
+    assert len(groups.log) == length
