@@ -206,7 +206,7 @@ def alter_share_group_offsets(
 
     def alter(shard: GroupShard, moment: Moment) -> tuple[InitializeStates | ApiError, Decision]:
         try:
-            return shard.share_offsets.alter(group_id, offsets)
+            return shard.share_offsets.alter(group_id, offsets, moment)
         except ApiError as error:
             return error, NOTHING
 

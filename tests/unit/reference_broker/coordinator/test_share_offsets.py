@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.group.share.initialization import InitializeStates
 from pyk.reference_broker.coordinator.group.share.offsets import TopicsToDelete
+from pyk.reference_broker.coordinator.group.share.state_topics import NamedPartitions, StateTopics
 from support.share_groups_of_shard import GROUP, TOPICS, ShareGroupsOfShard, emptied
 
 ORDERS, BILLS = TOPICS["orders"], TOPICS["bills"]
@@ -18,15 +21,45 @@ def groups() -> ShareGroupsOfShard:
     return ShareGroupsOfShard()
 
 
+def alter(groups: ShareGroupsOfShard, offsets: dict[str, dict[int, int]]) -> Any:
+    return groups.ask(lambda shard: shard.share_offsets.alter(GROUP, offsets, groups.moment()))
+
+
 def test_offsets_are_altered_in_the_epoch_of_the_group(groups: ShareGroupsOfShard) -> None:
     emptied(groups)
     epoch = groups.group.epoch
 
-    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"orders": {0: 7, 9: 7}}))
+    asked = alter(groups, {"orders": {0: 7, 9: 7}})
 
     assert asked == InitializeStates(GROUP, epoch, {ORDERS: {0: 7}})
     assert groups.group.topics.initializing[ORDERS].partitions == {0}
     assert groups.group.topics.initialized[ORDERS].partitions == {0, 1, 2}
+
+
+def test_a_member_that_joins_meanwhile_leaves_alone_what_is_altered(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    alter(groups, {"orders": {0: 7}})
+
+    groups.join("a")
+
+    ((request, _),) = groups.asked
+    assert request.start_offsets == {ORDERS: {1: -1, 2: -1}}
+
+
+def test_what_was_altered_without_an_answer_is_initialized_later(
+    groups: ShareGroupsOfShard,
+) -> None:
+    alter(groups, {"orders": {0: 7}})
+    groups.join("a")
+    groups.settle("a")
+    assert groups.held("a") == {"orders": [1, 2]}
+
+    groups.advance(30)
+    groups.settle("a")
+
+    assert groups.held("a") == {"orders": [0, 1, 2]}
 
 
 def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroupsOfShard) -> None:
@@ -43,6 +76,18 @@ def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroup
     assert again.ask(lambda shard: shard.share_offsets.delete_group(GROUP)) is E.NONE
     assert again.shard.groups == {}
     assert again.restarted().shard.groups == {}
+
+
+def test_a_group_with_members_keeps_its_states(groups: ShareGroupsOfShard) -> None:
+    groups.join("a")
+    groups.settle("a")
+
+    refused = groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    assert refused is E.NON_EMPTY_GROUP
+    assert groups.group.topics == StateTopics(
+        initialized={ORDERS: NamedPartitions("orders", frozenset({0, 1, 2}))}
+    )
 
 
 def test_a_group_that_somebody_joins_is_not_deleted(groups: ShareGroupsOfShard) -> None:
@@ -89,7 +134,7 @@ def test_offsets_of_topics_that_do_not_exist_change_nothing(groups: ShareGroupsO
     emptied(groups)
     length = len(groups.log)
 
-    asked = groups.ask(lambda shard: shard.share_offsets.alter(GROUP, {"missing": {0: 7}}))
+    asked = alter(groups, {"missing": {0: 7}})
 
     assert asked.start_offsets == {}
     assert len(groups.log) == length

@@ -60,8 +60,6 @@ class ShareMembership:
         self._groups = groups
         self._topics = groups.topics
         self._timers = timers
-        self._initialize_again_ms: dict[str, int] = {}
-        """When the partitions that a group has still being initialized are tried again."""
 
     # -- ShareGroupHeartbeat ---------------------------------------------------------------------
 
@@ -187,17 +185,15 @@ class ShareMembership:
     def _initialize(self, draft: Draft, moment: Moment) -> tuple[Action, ...]:
         group = draft.group
         group_id = group.group_id
-        is_late = moment.time_ms >= self._initialize_again_ms.get(group_id, 0)
+        is_late = self._groups.is_initializing_late(group_id, moment)
         partitions = lacking(group, self._topics, is_late=is_late)
         if not partitions:
             return ()
-        interval_ms = self._groups.config_of(group_id).initialize_retry_interval_ms
-        self._initialize_again_ms[group_id] = moment.time_ms + interval_ms
+        self._groups.begin_initializing(group_id, moment)
         draft.add(state_topics_record(group_id, group.topics.initialize(partitions)))
         return (Action(request_for(group, partitions), partial(self._initialized, group_id)),)
 
     def _initialized(self, group_id: str, found: InitializedStates, moment: Moment) -> Decision:
-        self._initialize_again_ms.pop(group_id, None)
         return self._groups.initialized(group_id, found)
 
     # -- leaving ---------------------------------------------------------------------------------

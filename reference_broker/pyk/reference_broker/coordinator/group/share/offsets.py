@@ -16,6 +16,7 @@ from pyk.reference_broker.coordinator.group.share_groups import ShareGroups
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .initialization import InitializeStates
 from .records import share_group_tombstones, state_topics_record
@@ -41,7 +42,7 @@ class ShareOffsets:
         self._topics = groups.topics
 
     def alter(
-        self, group_id: str, offsets: Mapping[str, Mapping[int, int]]
+        self, group_id: str, offsets: Mapping[str, Mapping[int, int]], moment: Moment
     ) -> tuple[InitializeStates, Decision]:
         """Begin to set start offsets, by topic and partition; raise :class:`ApiError`.
 
@@ -59,6 +60,8 @@ class ShareOffsets:
         asked = InitializeStates(group_id, group.epoch, start_offsets)
         if not begun:
             return asked, NOTHING
+        # A member that joins now would have the same partitions initialized without these offsets.
+        self._groups.begin_initializing(group_id, moment)
         return asked, _decision(group, group.topics.initialize(begun))
 
     def begin_deleting(
