@@ -157,9 +157,9 @@ def test_a_consumer_that_outlives_its_event_loop_leaves_nothing_unawaited():
             await consumer.start()
             return consumer
 
-    dropped = run_virtual(start())
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
+        dropped = run_virtual(start())
         del dropped
         gc.collect()
 

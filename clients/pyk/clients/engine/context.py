@@ -7,6 +7,10 @@ from typing import Protocol, TypeVar
 
 from pyk.runtime.wrong_twin import AwaitedTwin, BlockingTwin
 
+# How long the end of a program or of an event loop may wait for a client that was not closed, and
+# an error of the application for the producer that it leaves.
+EXIT_SECONDS = 5.0
+
 
 class Blocking(Protocol):
     """A context manager."""

@@ -132,9 +132,13 @@ class ShareCore(ReadingCore):
             self._is_closed = True
             await self._end_client(deadline)
 
-    async def abandon(self) -> None:
-        """Leave and end, because the consumer was dropped: what it had is delivered again."""
-        deadlines = self.limits.closing(None)
+    @property
+    def is_member(self) -> bool:
+        return True
+
+    async def abandon(self, timeout: float | None = None) -> None:
+        """Leave and end: what it had is delivered again."""
+        deadlines = self.limits.closing(timeout)
         try:
             await self.finish(deadlines.commit)
         finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
+import weakref
 from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
-from pyk.clients.consumer.faces.closing import ClosingDeadlines
+from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_loop_end
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
 from pyk.clients.consumer.faces.reading_core import ReadingCore
 from pyk.clients.consumer.faces.reading_face import ReadingFace
@@ -35,6 +37,7 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
         """Create the core, which is given how to wake up the application."""
         waiter = TaskWaiter()
         core = core_of(on_data=waiter.set, on_records=waiter.set_before, on_room=_soon)
+        core.warn_at_loop_end = functools.partial(warn_of_loop_end, weakref.ref(self))
         AsyncReadPath.__init__(self, core, waiter)
 
     async def start(self, timeout: float | None = None) -> None:

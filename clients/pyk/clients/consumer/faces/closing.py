@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -47,14 +48,30 @@ def before(deadline: float, steps: int, now: float) -> float:
     return deadline - steps * min(LEAST_SECONDS, max(0.0, deadline - now) / 4)
 
 
-def warn_of_dropped(consumer: object) -> None:
+def warn_of_dropped(consumer: object, *, can_leave: bool) -> None:
     """Warn of a consumer that was dropped without being closed."""
+    consequence = (
+        "it leaves its group now"
+        if can_leave
+        else "its event loop has ended, so its group keeps it until its session ends"
+    )
     warnings.warn(
-        f"{consumer!r} was dropped without close(); it leaves its group now",
+        f"{consumer!r} was dropped without close(); {consequence}",
         ResourceWarning,
         source=consumer,
         stacklevel=2,
     )
+
+
+def warn_of_loop_end(consumer: weakref.ref[Any]) -> None:
+    """Warn of a consumer that was not closed before its event loop ended, unless it was dropped."""
+    if (still_there := consumer()) is not None:
+        warnings.warn(
+            f"{still_there!r} was not closed before its event loop ended; it leaves its group now",
+            ResourceWarning,
+            source=still_there,
+            stacklevel=2,
+        )
 
 
 _unattended: set[asyncio.Task[None]] = set()

@@ -222,9 +222,13 @@ class ConsumerCore(ReadingCore):
         finally:
             await self._end_client(deadline)
 
-    async def abandon(self) -> None:
-        """Commit what is finished, leave and end, because the consumer was dropped."""
-        deadlines = self.limits.closing(None)
+    @property
+    def is_member(self) -> bool:
+        return self.group is not None
+
+    async def abandon(self, timeout: float | None = None) -> None:
+        """Commit what is finished, leave and end."""
+        deadlines = self.limits.closing(timeout)
         try:
             await self.begin_leaving(deadlines.commit)
         finally:

@@ -14,6 +14,7 @@ from pyk.clients.consumer.faces.closing import run_unattended
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.wakeups import Wakeups
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.context import EXIT_SECONDS
 from pyk.clients.errors import ClosedError, StateError
 
 
@@ -51,6 +52,8 @@ class ReadingCore:
         client.on_failure = lambda: buffer.call_attention(EVENT)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
+        self.warn_at_loop_end: Callable[[], None] | None = None
+        """Warns of a consumer that its event loop ends before; None if the loop is pyk's own."""
         self._is_closed = False
 
     def handler_problems(self, now: float) -> tuple[str, ...]:
@@ -66,6 +69,11 @@ class ReadingCore:
             await self.client.start(timeout)
             self._loop = asyncio.get_running_loop()
             self._spawn()
+            if self.warn_at_loop_end is not None and self.is_member:
+                from pyk.clients.engine.loop_end import when_loop_ends
+
+                leaving = when_loop_ends(lambda: self._is_closed, self._leave_with_loop)
+                self.client.supervisor.spawn("leave at the end", leaving)
 
     def _spawn(self) -> None:
         """Start the tasks that keep records coming."""
@@ -74,6 +82,11 @@ class ReadingCore:
     @property
     def is_started(self) -> bool:
         return self._loop is not None
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether its event loop can still do something for it."""
+        return self._loop is not None and not self._loop.is_closed()
 
     async def ready(self) -> None:
         """Start if that has not been done; raise if the consumer cannot be used."""
@@ -92,9 +105,20 @@ class ReadingCore:
         self._is_closed = True
         self.buffer.call_attention(CLOSED)
 
-    async def abandon(self) -> None:
-        """Leave and end, because the consumer was dropped."""
+    @property
+    def is_member(self) -> bool:
+        """Whether there is a group to leave."""
         raise NotImplementedError
+
+    async def abandon(self, timeout: float | None = None) -> None:
+        """Leave and end, because the consumer was dropped, or its event loop ends."""
+        raise NotImplementedError
+
+    async def _leave_with_loop(self) -> None:
+        """Abandon a consumer that is still open when its event loop ends."""
+        if self.warn_at_loop_end is not None:
+            self.warn_at_loop_end()
+        await self.abandon(EXIT_SECONDS)
 
     def abandon_soon(self) -> None:
         """Abandon the consumer on its event loop; any thread may call it."""

@@ -130,7 +130,8 @@ class ReadingFace(Generic[K, V]):
         core = getattr(self, "_core", None)
         if core is None or core.is_closed or not core.is_started or self._guard.is_forked:
             return
-        warn_of_dropped(self)
+        core.warn_at_loop_end = None
+        warn_of_dropped(self, can_leave=core.has_loop)
         if not sys.is_finalizing():
             self._abandon()
 

@@ -10,14 +10,14 @@ from pyk.clients import offsets as offset_types
 from pyk.clients import producer
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
-from pyk.clients.engine.context import AsyncContext
+from pyk.clients.engine.context import EXIT_SECONDS, AsyncContext
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run_awaited
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import Steps
-from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.core import ProducerCore
 from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.context import EXIT_SECONDS
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.thread import LoopThread
@@ -48,10 +49,6 @@ if TYPE_CHECKING:
 # How long ending tasks and connections may take, once nothing is left to send.
 CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
-
-# How long the end of a program or of an event loop may wait for a producer that was not closed, and
-# an error of the application for the producer that it leaves.
-EXIT_SECONDS = 5.0
 
 CLOSED = "the producer is closed"
 LOOP_ENDED = (
@@ -150,7 +147,10 @@ class ProducerCore:
         self._sender.start()
         self._is_started = True
         if self._thread is None:
-            self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
+            from pyk.clients.engine.loop_end import when_loop_ends
+
+            ending = when_loop_ends(lambda: self.is_closed, self._deliver_at_the_end)
+            self.client.supervisor.spawn("deliver at the end", ending)
 
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
@@ -233,17 +233,12 @@ class ProducerCore:
         self.client.abort(failure)
 
     async def _deliver_at_the_end(self) -> None:
-        """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""
-        try:
-            await asyncio.get_running_loop().create_future()
-        except asyncio.CancelledError:
-            if not self.is_closed:
-                self.warn_unclosed()
-                failed_before = self.stats().failed_records
-                await self.close(EXIT_SECONDS, LOOP_ENDED)
-                if failed := self.stats().failed_records - failed_before:
-                    log.error("%s not delivered: %s", counted(failed, "record"), LOOP_ENDED)
-            raise
+        """Close a producer that is still open when its event loop ends."""
+        self.warn_unclosed()
+        failed_before = self.stats().failed_records
+        await self.close(EXIT_SECONDS, LOOP_ENDED)
+        if failed := self.stats().failed_records - failed_before:
+            log.error("%s not delivered: %s", counted(failed, "record"), LOOP_ENDED)
 
     def warn_unclosed(self) -> None:
         """Warn, once, of a producer that was not closed."""

@@ -13,7 +13,7 @@ from pyk.clients import offsets as offset_types
 from pyk.clients import producer
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
-from pyk.clients.engine.context import BlockingContext
+from pyk.clients.engine.context import EXIT_SECONDS, BlockingContext
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
@@ -23,7 +23,7 @@ from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
-from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, ProducerCore
 from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery

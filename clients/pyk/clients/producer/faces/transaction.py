@@ -11,11 +11,12 @@ from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from pyk.clients.engine.context import EXIT_SECONDS
 from pyk.clients.engine.steps import run, run_awaited
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome, TransactionReads
-from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.core import ProducerCore
 from pyk.clients.producer.transactions.end import TransactionEnd
 from pyk.clients.producer.transactions.state import State
 from pyk.runtime.wrong_twin import AwaitedTwin, BlockingTwin
