@@ -344,7 +344,7 @@ def test_a_record_that_is_refused_fails_the_command(command: Command) -> None:
     ("words", "stdin", "code", "line"),
     [
         (["-K", ":"], "a:1\nb\n", 1,
-         "standard input, record 2: it has no separator ':' after the key"),
+         "standard input, record 2: it has no separator ':' after the key; 1 record acknowledged"),
         (["--format", "json"], "[]\n", 1,
          ('standard input, record 1: a record must be a JSON object such as {"key": "a", "value": '
          '"b"}')),
@@ -443,3 +443,42 @@ def test_a_closed_output_commits_nothing_that_was_not_read(command: Command) -> 
 
     assert (process.returncode, err) == (0, b"")
     assert command.consume("-g", command.topic).out == "one\n"
+
+
+def test_all_records_are_sent_though_nobody_reads_where_they_are(
+    command: Command, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("".join(f"{number}\n" for number in range(20_000)))
+
+    address = ("-b", command.kafka.bootstrap)
+    with start("produce", command.topic, str(lines), "--json", *address) as producing:
+        assert producing.stdout is not None
+        producing.stdout.readline()
+        producing.stdout.close()
+
+        assert producing.wait(IN_TIME) == 0
+    assert len(command.kafka.records(command.topic)) == 20_000
+
+
+def test_a_group_begins_where_the_user_wants(command: Command) -> None:
+    command.produce(stdin="old\n")
+
+    latest = command.consume("--group", f"{command.topic}-a", "-X", "auto.offset.reset=latest")
+    earliest = command.consume("--group", f"{command.topic}-b")
+
+    assert (latest, earliest) == (Ran(0, ""), Ran(0, "old\n"))
+
+
+def test_the_files_of_java_clients_name_serializers(command: Command, tmp_path: Path) -> None:
+    path, kafkas = tmp_path / "app.properties", "org.apache.kafka.common.serialization"
+    path.write_text(
+        f"key.serializer={kafkas}.StringSerializer\nvalue.serializer=com.shop.OrderSerializer\n"
+        f"key.deserializer={kafkas}.StringDeserializer\n"
+        f"value.deserializer={kafkas}.IntegerDeserializer\n"
+    )
+
+    assert command.produce("-K", ":", "--properties", path, stdin="a:one\n") == Ran(0, "")
+    read = command.consume("--properties", path, "-f", "%k=%s\\n")
+
+    assert read == Ran(0, "a=one\n")

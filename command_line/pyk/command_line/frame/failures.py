@@ -37,16 +37,17 @@ class CommandError(Exception):
 def explain(error: BaseException, command: str) -> Failure:
     """Return the failure that an error is; ``command`` is the command whose use was wrong."""
     if isinstance(error, CommandError):
-        return Failure(error.code, one_line(str(error)))
+        return Failure(error.code, _with_notes(str(error), error))
     kind = type(error).__name__
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         return _of_click(error, command)
     clients = sys.modules.get("pyk.clients.errors")  # without them no client has failed
     if clients is not None and isinstance(error, clients.KafkaError):
-        return Failure(_code_of(error, clients), one_line(str(error)))
+        return Failure(_code_of(error, clients), _with_notes(str(error), error))
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename or repr('')}: "
-        return Failure(ExitCode.FAILED, one_line(f"{where}{error.strerror or error}"))
+        text = f"{where}{error.strerror or error}"
+        return Failure(ExitCode.FAILED, _with_notes(text, error))
     return Failure(
         ExitCode.FAILED,
         one_line(f"the command failed because of a bug in pyk: {kind}: {error} ({_where(error)})"),
@@ -69,6 +70,11 @@ def one_line(text: str) -> str:
         f"{line} " if line.endswith((":", ";", ",", ".", "?")) else f"{line}; " for line in lines
     )
     return joined.rstrip("; ") if len(lines) > 1 else "".join(lines)
+
+
+def _with_notes(text: str, error: BaseException) -> str:
+    """Return the text of an error with what was noted about it (PEP 678), as one line."""
+    return one_line("; ".join([text, *getattr(error, "__notes__", ())]))
 
 
 def _of_click(error: Any, command: str) -> Failure:

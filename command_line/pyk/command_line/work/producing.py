@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from pyk.clients import (
@@ -27,6 +28,8 @@ from pyk.runtime import slotted
 
 CHUNK = 1 << 20
 UNKNOWN_TOPIC_SECONDS = 10.0
+LAST_SECONDS = 5.0
+"""How long records that were sent before an error may take."""
 
 
 def produce_files(
@@ -46,15 +49,20 @@ def produce_files(
         if additions.partition is not None:
             _check_partition(topic, additions.partition, partitions)
         sending = Sending(client, topic, partitions, Paced(rate), is_told=wants_json())
-        for name in files:
-            kind = format_of(name, source)
-            if kind in TABLES:
-                _send_tables(sending, name, kind)
-            else:
-                _send_records(
-                    sending, name, kind, delimiter=delimiter, reader=reader, additions=additions
-                )
-        sending.finish()
+        try:
+            for name in files:
+                kind = format_of(name, source)
+                if kind in TABLES:
+                    _send_tables(sending, name, kind)
+                else:
+                    _send_records(
+                        sending, name, kind, delimiter=delimiter, reader=reader, additions=additions
+                    )
+            sending.finish()
+        except (CommandError, KafkaError, OSError) as error:
+            if sending.count:
+                error.add_note(f"{counted(sending.acknowledged(), 'record')} acknowledged")
+            raise
     if sys.stderr.isatty() and not wants_json():
         note(f"{counted(sending.count, 'record')} sent to {topic}")
 
@@ -131,8 +139,8 @@ class Sending:
                 for partition in table["partition"].drop_null().unique().to_pylist():
                     self._look_for(partition)
             batch = self.client.send_batch(self.topic, table)
-            self.count += len(batch)
             batch.result()
+            self.count += len(batch)
             if self.is_told:
                 for delivery in batch:
                     self._settle(delivery)
@@ -149,6 +157,13 @@ class Sending:
         while self._pending:
             self._settle_first()
 
+    def acknowledged(self) -> int:
+        """Return how many records are acknowledged, after an error, which ends the command."""
+        with suppress(KafkaError):
+            self.client.flush(LAST_SECONDS)
+        failed = [one for one in self._pending if not one.done() or one.exception() is not None]
+        return self.count - len(failed)
+
     @property
     def is_finished(self) -> bool:
         """Whether every record is acknowledged."""
@@ -161,15 +176,18 @@ class Sending:
 
     def _settle(self, delivery: Delivery) -> None:
         done = delivery.result()
-        if self.is_told:
-            print_json(
-                {
-                    "topic": done.topic,
-                    "partition": done.partition,
-                    "offset": done.offset,
-                    "timestamp": done.timestamp,
-                }
-            )
+        if not self.is_told:
+            return
+        form = {
+            "topic": done.topic,
+            "partition": done.partition,
+            "offset": done.offset,
+            "timestamp": done.timestamp,
+        }
+        try:
+            print_json(form)
+        except BrokenPipeError:  # nobody reads on, which is no reason to send less
+            self.is_told = False
 
 
 def _check_partition(topic: str, partition: int, partitions: set[int]) -> None:
