@@ -19,6 +19,9 @@ from pyk.runtime import slotted
 ADDRESSES = ("bootstrap_servers", "bootstrap", "brokers", "broker_list", "metadata_broker_list")
 """What the addresses of brokers are called, here and in other clients."""
 
+SERIALIZATION = ("key_serializer", "value_serializer", "key_deserializer", "value_deserializer")
+"""What the files of Java's clients name, and commands do without."""
+
 
 @slotted.frozen
 class References:
@@ -101,6 +104,34 @@ def merged(*layers: Mapping[str, object]) -> dict[str, object]:
     for layer in layers:
         last.update(_by_plain_name(layer))
     return dict(last.values())
+
+
+def options_of_command(
+    options: Mapping[str, object], needed: Mapping[str, object], asked: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the options of a client of a command that needs some of them, and bytes.
+
+    What a file or a profile says otherwise is for other programs. What was ``asked`` for by ``-X``
+    is for this command: raises :class:`CommandError` if that is different.
+    """
+    by_name = _by_plain_name(needed)
+    for name, value in asked.items():
+        if (plain := name.replace(".", "_")) in SERIALIZATION:
+            raise CommandError(f"keys and values are bytes here; leave out {name}", ExitCode.USAGE)
+        if plain not in by_name:
+            continue
+        if (used := by_name[plain][1]) is None:
+            problem = f"{name} has no effect here; pyk consume and pyk copy take --group"
+            raise CommandError(problem, ExitCode.USAGE)
+        if str(value).lower() != str(used).lower():
+            problem = f"{name}={value} has no effect here: this command uses {used}"
+            raise CommandError(problem, ExitCode.USAGE)
+    rest = {
+        name: value
+        for name, value in options.items()
+        if name.replace(".", "_") not in SERIALIZATION
+    }
+    return merged(rest, needed)
 
 
 def _by_plain_name(options: Mapping[str, object]) -> dict[str, tuple[str, object]]:

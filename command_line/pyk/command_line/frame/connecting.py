@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyk.command_line.frame.client_options import client_options, merged
+from pyk.command_line.frame.client_options import client_options, merged, options_of_command
 from pyk.command_line.frame.commands import settings_of
 from pyk.command_line.frame.exit_codes import ExitCode
 from pyk.command_line.frame.failures import CommandError
@@ -43,7 +43,8 @@ def producer(
     from pyk.clients import Producer
     from pyk.clients.config import ProducerConfig
 
-    options = merged(options_for(ProducerConfig, settings), overrides or {})
+    given = settings_of() if settings is None else settings
+    options = options_of_command(options_for(ProducerConfig, given), overrides or {}, given.options)
     for name in options:
         if name.replace(".", "_") == "transactional_id":
             problem = f"this command sends without transactions; leave out {name}"
@@ -61,7 +62,9 @@ def consumer(
     from pyk.clients import Consumer
     from pyk.clients.config import ConsumerConfig
 
-    return Consumer.from_properties(merged(defaults, options_for(ConsumerConfig), overrides))
+    asked = settings_of().options
+    options = options_of_command(options_for(ConsumerConfig), overrides, asked)
+    return Consumer.from_properties(merged(defaults, options))
 
 
 def options_for(

@@ -65,11 +65,14 @@ def read_topic(
     """Hand the records that are wanted to a printer; ``defaults`` are options of the consumer."""
     options: dict[str, Any] = {
         "allow.auto.create.topics": False,
-        "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
+        "group.id": wanted.group,
     }
-    if wanted.group is not None:
-        options["group.id"] = wanted.group
+    from_start = {"auto.offset.reset": "earliest"}
+    if wanted.group is None:  # a range has a start, whatever becomes of its log
+        options |= from_start
+    else:
+        defaults = {**from_start, **defaults}
     with interrupts() as signals, consumer(options, defaults) as client:
         reading = Reading(client, wanted, printer, signals)
         try:

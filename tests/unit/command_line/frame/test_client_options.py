@@ -6,6 +6,7 @@ from pyk.command_line.frame.client_options import (
     References,
     client_options,
     has_addresses_alone,
+    options_of_command,
 )
 from pyk.command_line.frame.failures import CommandError
 from pyk.command_line.frame.profiles import Profiles
@@ -218,3 +219,39 @@ def test_the_error_for_a_reference_names_the_option(value: str, words: str) -> N
 
     assert words in str(raised.value)
     assert raised.value.code == 2
+
+
+def test_serializers_of_a_java_client_are_left_out() -> None:
+    of_file = {"key.serializer": "StringSerializer", "value_deserializer": "x", "acks": "all"}
+
+    assert options_of_command(of_file, {"linger_ms": 0}, {}) == {"acks": "all", "linger_ms": 0}
+
+
+def test_what_a_command_needs_wins_over_a_file() -> None:
+    of_file = {"group.id": "app", "enable.auto.commit": "true"}
+
+    options = options_of_command(of_file, {"group_id": None, "enable_auto_commit": False}, {})
+
+    assert options == {"group_id": None, "enable_auto_commit": False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"value.serializer": "x"}, "keys and values are bytes here; leave out value.serializer"),
+        ({"group.id": "a"}, "group.id has no effect here; pyk consume and pyk copy take --group"),
+        ({"linger_ms": "5"}, "linger_ms=5 has no effect here: this command uses 0"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(
+    asked: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(CommandError, match=problem):
+        options_of_command(asked, {"group.id": None, "linger.ms": 0}, asked)
+
+
+def test_an_option_that_a_command_uses_anyway_may_be_given() -> None:
+    needed = {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
+    asked = {"enable_auto_commit": "false", "auto.offset.reset": "earliest"}
+
+    assert options_of_command(asked, needed, asked) == needed
