@@ -194,8 +194,12 @@ class Connection:
     def write(self, pending: PendingRequest, version: int, now: float) -> None:
         """Send a request ``now``; settle one that is never answered (acks 0) with None.
 
-        A request that its version cannot carry fails, with the caller's error.
+        A request that its version cannot carry fails, with the caller's error. So does one for a
+        connection that has ended, as no response to it would come.
         """
+        if self._reason is not None:
+            pending.fail(copy_to_raise(self._reason))
+            return
         try:
             message = pending.message(version)
             _, parts = self._protocol.send(message, version, context=pending)

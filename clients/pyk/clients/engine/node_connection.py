@@ -383,6 +383,7 @@ class NodeConnection:
             if timer is not None:
                 timer.cancel()
         self._idle_timer = self._throttle_timer = self._login_timer = None
+        self._end_login()
         if self._closed is None:
             level = self._level_of(connection.reason, now)
             log.log(level, "The connection to %s ended: %s", self.node, connection.reason)
@@ -419,6 +420,15 @@ class NodeConnection:
         except ClosedError as error:
             self._fail_waiting(error)
 
+    def _end_login(self) -> None:
+        """Give up the login of a connection that has ended, so that the next one can have its own.
+
+        If it is the login that ends the connection, it comes to its end by itself.
+        """
+        task, self._logging_in = self._logging_in, None
+        if task is not None and task is not asyncio.current_task(task.get_loop()):
+            task.cancel()
+
     async def _log_in_again(self, connection: Connection) -> None:
         """Log in on a connection that is in use.
 
@@ -450,8 +460,9 @@ class NodeConnection:
         else:
             self._watch_session(connection)
         finally:
-            self._logging_in = None
-        if connection.is_open and self._connection is connection:
+            if self._connection is connection:  # otherwise the next one may be logging in
+                self._logging_in = None
+        if self._connection is connection:
             self._proceed()
 
     def _keeps_session(self, connection: Connection, error: Exception) -> bool:

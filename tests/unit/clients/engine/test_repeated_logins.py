@@ -279,3 +279,54 @@ async def test_an_idle_connection_goes_on_with_its_session_if_there_is_no_token(
 
         assert await ask(client)
         assert cluster.connection_counts[1] == 1
+
+
+class SlowTokens:
+    """A function for tokens that takes its time with one call, while the broker restarts."""
+
+    def __init__(self, slow_call: int) -> None:
+        self.cluster: ScriptedCluster | None = None
+        self._slow_call = slow_call
+        self._calls = 0
+
+    async def token(self) -> str:
+        self._calls += 1
+        if self._calls == self._slow_call:
+            assert self.cluster is not None
+            await self.cluster.kill(1)
+            await self.cluster.start(1)
+            await asyncio.sleep(1)
+        return "secret"
+
+
+async def longest_wait(client: Client, seconds: float) -> float:
+    """Send requests one after the other, and return how long the slowest answer took."""
+    now, longest = current_clock().now, 0.0
+    end = now() + seconds
+    while (asked_at := now()) < end:
+        with contextlib.suppress(NetworkError):
+            await ask(client)
+        longest = max(longest, now() - asked_at)
+    return longest
+
+
+@virtual_time
+async def test_a_login_of_a_connection_that_has_ended_keeps_no_other_from_logging_in() -> None:
+    tokens = SlowTokens(slow_call=2)
+    async with Guarded(lifetime=3, auth=Oauth(tokens.token)) as (cluster, broker, client):
+        tokens.cluster = cluster
+
+        assert await longest_wait(client, 20) < 3
+        assert len(broker.logins) >= 6
+
+
+@virtual_time
+async def test_a_connection_that_ends_while_its_token_is_fetched_is_made_again_at_once() -> None:
+    tokens = SlowTokens(slow_call=2)
+    async with Guarded(lifetime=0, auth=Oauth(tokens.token)) as (cluster, broker, client):
+        tokens.cluster = cluster
+        await cluster.kill(1)
+        await cluster.start(1)
+
+        assert await longest_wait(client, 20) < 3
+        assert len(broker.logins) == 2
