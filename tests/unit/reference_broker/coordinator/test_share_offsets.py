@@ -72,10 +72,24 @@ def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroup
     assert begin_deleting(groups) == begin
     again = groups.restarted()
     assert begin_deleting(again) == begin
+    assert begin_deleting(again) == begin
 
     assert again.ask(lambda shard: shard.share_offsets.delete_group(GROUP)) is E.NONE
     assert again.shard.groups == {}
     assert again.restarted().shard.groups == {}
+
+
+def test_states_that_are_being_initialized_are_deleted_with_their_group(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.answers_at_once = False
+    groups.join("a")
+    groups.beat("a", -1)
+
+    begun = groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    assert begun == {ORDERS: {0, 1, 2}}
+    assert groups.group.topics == StateTopics(deleting={ORDERS: "orders"})
 
 
 def test_a_group_with_members_keeps_its_states(groups: ShareGroupsOfShard) -> None:
