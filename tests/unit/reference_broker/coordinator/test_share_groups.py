@@ -227,12 +227,28 @@ def test_an_assignment_may_be_removed_from_the_log_before_its_member(
 ) -> None:
     groups.join("a")
     groups.settle("a")
-    removal = CoordinatorRecord(ShareGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="a"))
 
-    groups.group.replay(removal)
+    groups.group.replay(removal_of_assignment("a"))
 
     assert groups.held("a") == {}
     assert list(groups.group.members) == ["a"]
+
+
+def test_an_assignment_may_be_removed_from_the_log_after_its_member(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.join("a")
+    groups.beat("a", -1)
+
+    groups.group.replay(removal_of_assignment("a"))
+
+    assert groups.group.is_empty
+
+
+def removal_of_assignment(member_id: str) -> CoordinatorRecord:
+    return CoordinatorRecord(
+        ShareGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id=member_id)
+    )
 
 
 def test_a_new_assignment_waits_for_the_interval_of_the_group(groups: ShareGroupsOfShard) -> None:
@@ -286,9 +302,10 @@ def test_a_deleted_topic_is_taken_away_with_the_next_assignment() -> None:
 
 def test_a_member_whose_removal_was_not_written_stays(groups: ShareGroupsOfShard) -> None:
     groups.join("a")
+    groups.settle("a")
     groups.log.fails_with = E.NOT_ENOUGH_REPLICAS
     groups.advance(45)
-    assert list(groups.group.members) == ["a"]
+    assert list(groups.group.members) == list(groups.group.targets) == ["a"]
 
     groups.log.fails_with = None
     groups.advance(45)

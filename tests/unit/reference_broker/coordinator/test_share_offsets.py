@@ -92,6 +92,19 @@ def test_states_that_are_being_initialized_are_deleted_with_their_group(
     assert groups.group.topics == StateTopics(deleting={ORDERS: "orders"})
 
 
+def test_nothing_is_noted_of_a_group_without_states_that_is_deleted(
+    groups: ShareGroupsOfShard,
+) -> None:
+    groups.join("a", "missing")
+    groups.beat("a", -1)
+    length = len(groups.log)
+
+    begun = groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
+
+    assert begun == {}
+    assert len(groups.log) == length
+
+
 def test_a_group_with_members_keeps_its_states(groups: ShareGroupsOfShard) -> None:
     groups.join("a")
     groups.settle("a")
