@@ -194,3 +194,4 @@ def test_only_what_is_being_initialized_becomes_initialized() -> None:
     after = topics.end_initializing({ORDERS: frozenset({3, 4})}, {})
 
     assert after == StateTopics(initialized={ORDERS: orders})
+    assert topics.end_initializing({ORDERS: frozenset({4})}, {}) == topics

@@ -52,6 +52,7 @@ def test_what_was_altered_without_an_answer_is_initialized_later(
     groups: ShareGroupsOfShard,
 ) -> None:
     alter(groups, {"orders": {0: 7}})
+    assert groups.shard.share_groups.partitions_with_state(GROUP) == {}
     groups.join("a")
     groups.settle("a")
     assert groups.held("a") == {"orders": [1, 2]}
@@ -82,13 +83,16 @@ def test_a_group_is_deleted_in_two_steps_that_can_be_repeated(groups: ShareGroup
 def test_states_that_are_being_initialized_are_deleted_with_their_group(
     groups: ShareGroupsOfShard,
 ) -> None:
-    groups.answers_at_once = False
     groups.join("a")
+    groups.settle("a")
+    groups.answers_at_once = False
+    groups.add_topic("orders", 5)
+    groups.settle("a")
     groups.beat("a", -1)
 
     begun = groups.ask(lambda shard: shard.share_offsets.begin_deleting_group(GROUP))
 
-    assert begun == {ORDERS: {0, 1, 2}}
+    assert begun == {ORDERS: {0, 1, 2, 3, 4}}
     assert groups.group.topics == StateTopics(deleting={ORDERS: "orders"})
 
 
@@ -127,6 +131,7 @@ def test_a_group_that_somebody_joins_is_not_deleted(groups: ShareGroupsOfShard) 
     assert refused is E.NON_EMPTY_GROUP
     groups.settle("b")
     assert groups.held("b") == {"orders": [0, 1, 2]}  # their state begins again
+    assert groups.group.topics.deleting == {BILLS: "bills"}
 
 
 def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
@@ -142,6 +147,18 @@ def test_offsets_of_a_topic_are_deleted(groups: ShareGroupsOfShard) -> None:
     assert groups.group.topics.deleting == {ORDERS: "orders"}
     groups.ask(lambda shard: shard.share_offsets.deleted(GROUP, [ORDERS]))
     assert groups.group.topics.topic_ids == {BILLS}
+
+
+def test_deletions_of_offsets_add_up_and_end_what_is_being_altered(
+    groups: ShareGroupsOfShard,
+) -> None:
+    emptied(groups)
+    alter(groups, {"orders": {0: 7}})
+
+    for name in ("orders", "bills"):
+        groups.ask(lambda shard, name=name: shard.share_offsets.begin_deleting(GROUP, [name]))
+
+    assert groups.group.topics == StateTopics(deleting={ORDERS: "orders", BILLS: "bills"})
 
 
 def test_a_deletion_of_offsets_that_was_not_completed_can_be_repeated(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,28 @@ def test_a_second_look_changes_nothing(size: int, assignable: Assignment) -> Non
     assign(members, assignable, held)
 
     assert held == first
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Partition 1 is taken from the member that has too many, not from the first that has it.
+        ({"a": {1}, "b": {0, 1}}, {"a": {1}, "b": {0}}),
+        # What "c" gives up is the partition that another member has, too.
+        ({"a": set(), "b": {1}, "c": {0, 1}}, {"a": {0, 1}, "b": {1}, "c": {0}}),
+        # Partition 0 has one member less than it should: "a" cannot have it twice.
+        ({"a": {0}, "b": {1}, "c": {1}}, {"a": {0}, "b": {1}, "c": {1}}),
+    ],
+)
+def test_members_give_up_only_what_others_have_too(
+    before: dict[str, set[int]], after: dict[str, set[int]]
+) -> None:
+    orders = TOPICS[0]
+    held = {member_id: {orders: frozenset(numbers)} for member_id, numbers in before.items()}
+
+    assign(list(before), {orders: frozenset([0, 1])}, held)
+
+    assert {member_id: each[orders] for member_id, each in held.items()} == after
 
 
 def test_topics_that_not_all_subscribe_to_are_dealt_out_one_by_one() -> None:

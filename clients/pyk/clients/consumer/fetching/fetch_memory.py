@@ -31,7 +31,7 @@ class FetchMemory:
         share = self.total // max(1, nodes)
         left = share - held
         # With less than this left, what would come is hardly worth a request.
-        if held and left < min(self.partition, share // 2):
+        if left < min(self.partition, share // 2):
             return 0
         # Otherwise the rest after whole partitions would go to the same partition every time.
         whole = left - left % max(1, self.partition)

@@ -22,7 +22,6 @@ class FetchErrorAction(Enum):
 
 # The application must know of a broker that cannot read its own log, or that hides the topic.
 TOLD_AT_ONCE = frozenset({ErrorCode.CORRUPT_MESSAGE, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
-NEEDS_METADATA = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID})
 PASSES = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR})
 
 
@@ -32,7 +31,7 @@ def action_after(code: ErrorCode) -> FetchErrorAction:
         return FetchErrorAction.OUT_OF_RANGE
     if code in TOLD_AT_ONCE:
         return FetchErrorAction.FAIL
-    if code.invalidates_metadata or code in NEEDS_METADATA:
+    if code.invalidates_metadata:
         return FetchErrorAction.REFRESH
     if code.retriable or code in PASSES:
         return FetchErrorAction.WAIT
@@ -80,8 +79,7 @@ def plan(
 ) -> dict[int, NodePlan]:
     """Return what to fetch from each node now, which may be nothing while the node is full.
 
-    Partitions without a leader are left out. The changes of the metadata are
-    applied before. With
+    Partitions without a leader are left out. The changes of the metadata are applied before. With
     ``only_node``, other nodes are not planned for.
     """
     plans: dict[int, NodePlan] = {}

@@ -21,6 +21,9 @@ DEFAULTS = FetchMemory(total=64 * MIB, request=50 * MIB, partition=MIB)
         (16 * MIB - MIB, 4, MIB),
         (16 * MIB - MIB + 1, 4, 0),  # less than a partition's worth
         (17 * MIB, 4, 0),
+        (0, 128, MIB // 2),  # a share that is smaller than a partition's limit
+        (MIB // 4, 128, MIB // 4),
+        (MIB // 4 + 1, 128, 0),  # less than half of it
     ],
 )
 def test_a_node_may_send_the_rest_of_its_share(held: int, nodes: int, granted: int) -> None:

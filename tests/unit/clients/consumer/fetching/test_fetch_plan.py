@@ -111,6 +111,26 @@ def test_a_node_whose_share_is_used_up_waits_until_the_application_has_read() ->
     assert (node_plan.wanted, node_plan.waits_for_room) == ({}, True)
 
 
+def test_bytes_of_a_partition_that_backs_off_count() -> None:
+    setting = Setting(leaders=[1, 1])
+    setting.fill(A0, size=4000)
+    partition = setting.partitions[A0]
+    setting.positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
+
+    assert setting.plan()[1].max_bytes == 0
+
+
+def test_a_partition_whose_batches_do_not_say_where_they_end_waits_to_be_read() -> None:
+    setting = Setting(leaders=[1, 1])
+    fetched = FetchedRecords("a", 0, batches(5, 2), 5)
+    setting.writer.append(setting.buffer.partitions[A0], fetched, 100, -1)
+
+    node_plan = setting.plan()[1]
+
+    assert list(node_plan.wanted) == [A1]
+    assert node_plan.waits_for_room
+
+
 def test_paused_and_unreadable_partitions_delay_no_other() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0, size=4000)
