@@ -105,8 +105,8 @@ async def test_many_share_partitions_of_many_shards_are_asked_at_once() -> None:
         assert shards == {0, 1}
 
 
-async def beat(node: Node, epoch: int) -> Any:
-    names = ["orders"] if epoch == 0 else None
+async def beat(node: Node, epoch: int, *topics: str) -> Any:
+    names = list(topics or ["orders"]) if epoch == 0 else None
     request = ShareGroupHeartbeatRequest(
         group_id=GROUP, member_id="a", member_epoch=epoch, subscribed_topic_names=names
     )
@@ -147,11 +147,11 @@ async def test_a_node_that_does_not_coordinate_a_group_refuses_its_members() -> 
         assert (await beat(node, 0)).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def refusing_to_delete(node: Node, refused: int) -> Any:
+def refusing_to_delete(node: Node, topic: str, refused: int) -> Any:
     """Return services whose share coordinators do not delete the state of one partition."""
 
     def delete(key: SharePartitionKey) -> Deferred[PartitionResult]:
-        if key.partition != refused:
+        if (key.topic_id, key.partition) != (node.image.topic_id(topic), refused):
             return services.share_persister.delete(key)
         result: Deferred[PartitionResult] = Deferred()
         result.complete(PartitionResult(partition=refused, error_code=ErrorCode.NOT_COORDINATOR))
@@ -165,18 +165,19 @@ def refusing_to_delete(node: Node, refused: int) -> Any:
     )
 
 
-@pytest.mark.parametrize("refused", [0, 1])
+@pytest.mark.parametrize("refused", [("orders", 0), ("orders", 1), ("bills", 0)])
 @virtual_time
 async def test_a_group_whose_states_cannot_all_be_deleted_stays_until_they_are(
-    refused: int,
+    refused: tuple[str, int],
 ) -> None:
     async with running(MemoryFileSystem()) as node:
         await node.create("orders", 2)
+        await node.create("bills", 1)
         await node.create_groups_topic()
-        await assigned(node, (await beat(node, 0)).member_epoch)
+        await assigned(node, (await beat(node, 0, "orders", "bills")).member_epoch)
         await beat(node, -1)
 
-        answer = await value_of(delete_share_group(refusing_to_delete(node, refused), GROUP))
+        answer = await value_of(delete_share_group(refusing_to_delete(node, *refused), GROUP))
         assert answer is ErrorCode.NOT_COORDINATOR
 
         assert await value_of(delete_share_group(node.broker.services, GROUP)) is ErrorCode.NONE

@@ -19,9 +19,12 @@ from pyk.protocol.messages.delete_share_group_offsets import (
 from pyk.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
 )
+from pyk.protocol.messages.read_share_group_state_summary import PartitionResult
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.handlers.share_group_offsets import (
+    _described,
     alter_share_group_offsets,
     delete_share_group_offsets,
     describe_share_group_offsets,
@@ -87,6 +90,57 @@ async def test_nothing_that_is_asked_for_is_described_as_nothing() -> None:
         found = await describe(broker, group="", topics=[])
 
         assert (found.error_code, found.topics) == (E.NONE, [])
+
+
+@virtual_time
+async def test_partitions_of_no_group_are_not_described() -> None:
+    async with running_broker() as broker:
+        asked = DescribeShareGroupOffsetsRequestTopic(topic_name=TOPIC, partitions=[0])
+
+        refused = await describe(broker, group="", topics=[asked])
+
+        assert refused.error_code == E.UNKNOWN_SERVER_ERROR
+
+
+@virtual_time
+async def test_even_negative_partitions_of_unknown_topics_are_described_as_unknown() -> None:
+    async with running_broker() as broker:
+        asked = DescribeShareGroupOffsetsRequestTopic(topic_name="missing", partitions=[-1])
+
+        ((partition,),) = [
+            topic.partitions for topic in (await describe(broker, topics=[asked])).topics
+        ]
+
+        assert (partition.start_offset, partition.error_code) == (-1, E.NONE)
+
+
+MOVED = E.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("known", "end", "expected"),
+    [
+        ({}, 20, (10, 4, 7, E.NONE)),
+        ({"start_offset": -1, "delivery_complete_count": 0}, 20, (-1, 4, -1, E.NONE)),
+        ({"delivery_complete_count": -1}, 20, (10, 4, -1, E.NONE)),
+        ({"delivery_complete_count": -1}, MOVED, (10, 4, -1, E.NONE)),  # the end is not needed
+        ({}, MOVED, (0, 0, -1, MOVED)),
+        ({"error_code": E.NOT_COORDINATOR}, 20, (-1, 0, -1, E.NONE)),
+    ],
+)
+def test_a_partition_is_described_by_its_state_and_its_end(
+    known: dict[str, int], end: int | ErrorCode, expected: tuple[int, int, int, ErrorCode]
+) -> None:
+    fields: dict[str, Any] = {
+        "leader_epoch": 4,
+        "start_offset": 10,
+        "delivery_complete_count": 3,
+        **known,
+    }
+
+    found = _described(PartitionResult(**fields), end)
+
+    assert (found.start_offset, found.leader_epoch, found.lag, found.error_code) == expected
 
 
 @pytest.mark.parametrize("numbers", [(-1,), (0, -1), (-1, 0)])
