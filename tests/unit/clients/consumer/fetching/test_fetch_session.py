@@ -9,11 +9,12 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+B0 = TopicPartition("b", 0)
 TOPIC_ID = UUID(int=7)
 
 
-def at(offset: int, topic_id: UUID = TOPIC_ID) -> WantedPartition:
-    return WantedPartition(offset, max_bytes=100, leader_epoch=4, topic_id=topic_id)
+def at(offset: int, topic_id: UUID = TOPIC_ID, max_bytes: int = 100) -> WantedPartition:
+    return WantedPartition(offset, max_bytes=max_bytes, leader_epoch=4, topic_id=topic_id)
 
 
 def ask(session: FetchSession, wanted: dict[TopicPartition, WantedPartition]) -> FetchRequest:
@@ -57,6 +58,12 @@ def test_later_requests_name_only_changed_partitions() -> None:
     assert forgotten(request) == []
 
 
+def test_a_partition_of_which_more_bytes_are_wanted_is_named() -> None:
+    session = opened(FetchSession(FetchTerms()), {A0: at(5)})
+
+    assert asked(ask(session, {A0: at(5, max_bytes=200)})) == {0: 5}
+
+
 def test_partitions_that_are_not_wanted_are_forgotten() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5), A1: at(6)})
 
@@ -81,7 +88,8 @@ def test_a_session_that_the_broker_forgot_is_opened_again() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5)})
     ask(session, {A0: at(6)})
 
-    code = session.answered(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+    refusal = FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session_id=9)
+    code = session.answered(refusal)
 
     assert code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     request = ask(session, {A0: at(6)})
@@ -120,9 +128,11 @@ def test_names_are_known_by_topic_id_also_without_a_session() -> None:
 def test_a_topic_without_id_needs_versions_with_names() -> None:
     session = FetchSession(FetchTerms())
 
-    ask(session, {A0: at(5, UUID(int=0))})
-
+    ask(session, {A0: at(5), B0: at(5, UUID(int=0))})
     assert not session.uses_topic_ids
+
+    ask(session, {A0: at(5)})
+    assert session.uses_topic_ids
 
 
 def test_each_request_begins_with_another_partition() -> None:

@@ -22,6 +22,7 @@ def test_the_epoch_is_that_of_the_last_batch() -> None:
 
 def test_a_batch_below_the_offset_asked_for_is_passed_over() -> None:
     assert find_end(memoryview(batches(10, 5)), 12).next_offset == 15
+    assert find_end(memoryview(batches(10, 2, 3)), 12).next_offset == 15
 
 
 def test_bytes_without_a_whole_batch_have_no_end() -> None:
@@ -43,11 +44,13 @@ def test_offsets_that_no_log_has_leave_it_to_the_reader(offset: int) -> None:
 
 def test_headers_that_make_no_sense_leave_it_to_the_reader() -> None:
     negative_length, negative_delta, unknown_magic = batches(0, 1), batches(0, 1), batches(0, 1)
+    empty = bytearray(legacy(magic=1, offset=0))
+    empty[8:12] = bytes(4)
     negative_length[8:12] = (-5).to_bytes(4, "big", signed=True)
     negative_delta[23:27] = (-1).to_bytes(4, "big", signed=True)
     unknown_magic[16] = 3
 
-    for data in (negative_length, negative_delta, unknown_magic):
+    for data in (empty, negative_length, negative_delta, unknown_magic):
         end = find_end(memoryview(data), 0)
         assert (end.next_offset, end.has_batch) == (-1, True)
 
