@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any, BinaryIO
+from typing import Any
 
 
-def standard_input() -> BinaryIO:
+def standard_input() -> io.BufferedReader:
     """Return standard input; on a terminal, Ctrl-D ends it once and for all.
 
     Readers ask again after the last piece. A terminal would wait for more then, so that Ctrl-D had

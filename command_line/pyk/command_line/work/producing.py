@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 from pyk.clients import (
     Delivery,
@@ -27,6 +28,8 @@ from pyk.command_line.work.table_files import read_tables
 from pyk.runtime import slotted
 
 CHUNK = 1 << 20
+LONGEST = 256 << 20
+"""No record is longer; what is has another delimiter, and would fill the memory."""
 UNKNOWN_TOPIC_SECONDS = 10.0
 LAST_SECONDS = 5.0
 """How long records that were sent before an error may take."""
@@ -257,23 +260,38 @@ def _pieces(name: str, kind: str, delimiter: bytes) -> Iterator[bytes]:
     """Yield the bytes of each record of a file."""
     with _open(name) as file:
         if kind == "whole":
-            yield file.read()
-        elif delimiter == b"\n":
-            for line in file:
-                data = line.removesuffix(b"\n")
-                if kind != "json" or data.strip():
-                    yield data
+            yield _all_of(file)
+        elif kind == "json" and delimiter == b"\n":
+            yield from filter(bytes.strip, pieces_of(file, delimiter))
         else:
-            yield from _split(file, delimiter)
+            yield from pieces_of(file, delimiter)
 
 
-def _split(file: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
-    rest = b""
-    while chunk := file.read(CHUNK):
-        *whole, rest = (rest + chunk).split(delimiter)
+def _all_of(file: io.BufferedReader) -> bytes:
+    data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise ValueError(f"it is longer than {LONGEST >> 20} MiB")
+    return data
+
+
+def pieces_of(file: io.BufferedReader, delimiter: bytes, longest: int = LONGEST) -> Iterator[bytes]:
+    """Yield the pieces of a file, each as soon as it has come."""
+    rest, searched = bytearray(), 0
+    while chunk := file.read1(CHUNK):
+        rest += chunk
+        if rest.find(delimiter, searched) < 0:
+            if len(rest) > longest:
+                raise ValueError(
+                    f"no delimiter follows within {longest >> 20} MiB; --delimiter names another, "
+                    "and --format whole sends a file as one record"
+                )
+            searched = max(0, len(rest) - len(delimiter) + 1)
+            continue
+        *whole, last = bytes(rest).split(delimiter)
         yield from whole
+        rest, searched = bytearray(last), 0
     if rest:
-        yield rest
+        yield bytes(rest)
 
 
 def _open(name: str) -> Any:
@@ -287,10 +305,10 @@ def _open(name: str) -> Any:
 class _Kept:
     """Standard input, which the end of a block does not close."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
 
-    def __enter__(self) -> BinaryIO:
+    def __enter__(self) -> io.BufferedReader:
         return self._file
 
     def __exit__(self, *_: object) -> None:
