@@ -77,9 +77,9 @@ async def test_partitions_that_make_no_sense_are_not_described(
 
 
 async def test_offsets_of_unknown_topics_and_groups_are_unknown(coordinator: Coordinator) -> None:
-    (topic,) = (await coordinator.offsets("missing", 0)).topics
-    assert (topic.topic_id, topic.partitions[0].start_offset) == (UUID(int=0), -1)
-    assert topic.partitions[0].error_code == E.NONE
+    (topic,) = (await coordinator.offsets("missing", 0, -1)).topics
+    assert topic.topic_id == UUID(int=0)
+    assert [(each.start_offset, each.error_code) for each in topic.partitions] == [(-1, E.NONE)] * 2
     all_of_them = await coordinator.offsets(None)
     assert (all_of_them.topics, all_of_them.error_code) == ([], E.NONE)
 
@@ -116,10 +116,10 @@ async def test_topics_may_be_altered_several_times_in_one_request(
         AlterShareGroupOffsetsRequestTopic(
             topic_name=coordinator.topic,
             partitions=[
-                AlterShareGroupOffsetsRequestPartition(partition_index=1, start_offset=offset)
+                AlterShareGroupOffsetsRequestPartition(partition_index=number, start_offset=offset)
             ],
         )
-        for offset in (1, 3)
+        for number, offset in ((1, 1), (0, 2), (1, 3))
     ]
     request = AlterShareGroupOffsetsRequest(group_id=coordinator.group, topics=topics)
 
@@ -127,9 +127,10 @@ async def test_topics_may_be_altered_several_times_in_one_request(
 
     assert [(each.partition_index, *error_of(each)) for each in topic.partitions] == [
         (1, E.NONE, None),
+        (0, E.NONE, None),
         (1, E.NONE, None),
     ]
-    assert await coordinator.starts() == [(1, 3, 2)]
+    assert await coordinator.starts() == [(0, 2, 3), (1, 3, 2)]
 
 
 async def test_offsets_of_negative_partitions_are_not_altered(coordinator: Coordinator) -> None:
@@ -155,12 +156,13 @@ async def test_offsets_of_negative_partitions_are_not_altered(coordinator: Coord
 
 
 async def test_offsets_of_unknown_topics_are_not_altered(coordinator: Coordinator) -> None:
-    answer = await coordinator.alter("missing", p0=2)
+    answer = await coordinator.alter("missing", **{"p0": 2, "p-1": 2})
 
     assert error_of(answer) == (E.NONE, None)
     (topic,) = answer.responses
     assert (topic.topic_name, topic.topic_id) == ("missing", UUID(int=0))
-    assert error_of(topic.partitions[0]) == (E.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC)
+    unknown = (E.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC)
+    assert [error_of(each) for each in topic.partitions] == [unknown, unknown]
 
 
 async def test_offsets_of_groups_with_members_are_not_altered(coordinator: Coordinator) -> None:

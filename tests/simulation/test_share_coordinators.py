@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
+from pyk.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from pyk.protocol.messages.delete_share_group_state import PartitionResult
 from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from pyk.protocol.messages.write_share_group_state import PartitionData, StateBatch
@@ -17,7 +27,12 @@ from pyk.reference_broker.controller.names import SHARE_GROUP_STATE_TOPIC
 from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
 from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.handlers.share_group_deletion import DeleteServices, delete_share_group
+from pyk.reference_broker.handlers.share_group_offsets import (
+    alter_share_group_offsets,
+    delete_share_group_offsets,
+)
 from pyk.reference_broker.handlers.share_groups import share_group_heartbeat
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import virtual_time
@@ -186,3 +201,45 @@ async def test_a_group_whose_states_cannot_all_be_deleted_stays_until_they_are(
                 await acknowledged(node, partition)
         answer = await value_of(delete_share_group(node.broker.services, GROUP))
         assert answer is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def moving_away(node: Node) -> Any:
+    """Return services that lose the group as soon as share coordinators are asked for a state."""
+
+    def lose_group(*_: Any) -> Any:
+        raise ApiError(ErrorCode.NOT_COORDINATOR)
+
+    def asked(name: str, *fields: Any) -> Any:
+        moving.shards = SimpleNamespace(find=lose_group)
+        return getattr(services.share_persister, name)(*fields)
+
+    services = node.broker.services
+    moving = SimpleNamespace(
+        image=services.image,
+        shards=services.shards,
+        share_persister=SimpleNamespace(
+            initialize=partial(asked, "initialize"), delete=partial(asked, "delete")
+        ),
+    )
+    return moving
+
+
+@virtual_time
+async def test_a_group_that_moves_while_its_offsets_change_leaves_the_change_in_doubt() -> None:
+    partition = AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=7)
+    topic = AlterShareGroupOffsetsRequestTopic(topic_name="orders", partitions=[partition])
+    alter = AlterShareGroupOffsetsRequest(group_id=GROUP, topics=[topic])
+    names = [DeleteShareGroupOffsetsRequestTopic(topic_name="orders")]
+    delete = DeleteShareGroupOffsetsRequest(group_id=GROUP, topics=names)
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 1)
+        await node.create_groups_topic()
+        await assigned(node, (await beat(node, 0)).member_epoch)
+        await beat(node, -1)
+
+        altered: Any = alter_share_group_offsets(moving_away(node), alter, context(0))
+        deleted: Any = delete_share_group_offsets(moving_away(node), delete, context(0))
+
+        for response in (await value_of(altered), await value_of(deleted)):
+            assert response.error_code == ErrorCode.NOT_COORDINATOR
+            assert response.responses == []
