@@ -109,6 +109,14 @@ async def test_altering_offsets_makes_a_group(coordinator: Coordinator) -> None:
     assert (found.group_state, found.members) == ("Empty", [])
 
 
+async def test_a_topic_may_be_altered_without_partitions(coordinator: Coordinator) -> None:
+    answer = await coordinator.alter(coordinator.topic)
+
+    assert error_of(answer) == (E.NONE, None)
+    assert [topic.partitions for topic in answer.responses] == [[]]
+    assert await coordinator.starts() == []
+
+
 async def test_topics_may_be_altered_several_times_in_one_request(
     coordinator: Coordinator,
 ) -> None:

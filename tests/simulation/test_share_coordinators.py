@@ -24,10 +24,12 @@ from pyk.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatReque
 from pyk.protocol.messages.write_share_group_state import PartitionData, StateBatch
 from pyk.reference_broker.awaiting import value_of
 from pyk.reference_broker.controller.names import SHARE_GROUP_STATE_TOPIC
+from pyk.reference_broker.coordinator.group.share.state_topics import StateTopics
 from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.coordinator.share.share_partition import SharePartitionKey
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.handlers.ask_group import look_at_group
 from pyk.reference_broker.handlers.share_group_deletion import DeleteServices, delete_share_group
 from pyk.reference_broker.handlers.share_group_offsets import (
     alter_share_group_offsets,
@@ -224,11 +226,18 @@ def moving_away(node: Node) -> Any:
     return moving
 
 
+def alteration(*numbers: int) -> AlterShareGroupOffsetsRequest:
+    partitions = [
+        AlterShareGroupOffsetsRequestPartition(partition_index=number, start_offset=7)
+        for number in numbers
+    ]
+    topic = AlterShareGroupOffsetsRequestTopic(topic_name="orders", partitions=partitions)
+    return AlterShareGroupOffsetsRequest(group_id=GROUP, topics=[topic])
+
+
 @virtual_time
 async def test_a_group_that_moves_while_its_offsets_change_leaves_the_change_in_doubt() -> None:
-    partition = AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=7)
-    topic = AlterShareGroupOffsetsRequestTopic(topic_name="orders", partitions=[partition])
-    alter = AlterShareGroupOffsetsRequest(group_id=GROUP, topics=[topic])
+    alter = alteration(0)
     names = [DeleteShareGroupOffsetsRequestTopic(topic_name="orders")]
     delete = DeleteShareGroupOffsetsRequest(group_id=GROUP, topics=names)
     async with running(MemoryFileSystem()) as node:
@@ -243,3 +252,72 @@ async def test_a_group_that_moves_while_its_offsets_change_leaves_the_change_in_
         for response in (await value_of(altered), await value_of(deleted)):
             assert response.error_code == ErrorCode.NOT_COORDINATOR
             assert response.responses == []
+
+
+@virtual_time
+async def test_a_partition_whose_offset_is_refused_says_why_and_the_others_are_altered() -> None:
+    def initialize(key: SharePartitionKey, *fields: int) -> Any:
+        if key.partition == 0:
+            return services.share_persister.initialize(key, *fields)
+        result: Deferred[Any] = Deferred()
+        code = ErrorCode.FENCED_STATE_EPOCH
+        result.complete(SimpleNamespace(error_code=code, error_message="too late"))
+        return result
+
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 2)
+        await node.create_groups_topic()
+        services = node.broker.services
+        refusing: Any = SimpleNamespace(
+            image=services.image,
+            shards=services.shards,
+            share_persister=SimpleNamespace(initialize=initialize),
+        )
+
+        altered: Any = alter_share_group_offsets(refusing, alteration(0, 1), context(0))
+
+        ((done, refused),) = [topic.partitions for topic in (await value_of(altered)).responses]
+        assert (done.error_code, done.error_message) == (ErrorCode.NONE, None)
+        assert refused.error_code == ErrorCode.FENCED_STATE_EPOCH
+        assert refused.error_message == "too late"
+        found = await topics_of_group(node)
+        assert found.assignable == {key_of(node).topic_id: {0}}
+        assert found.initializing == {}
+
+
+@virtual_time
+async def test_offsets_whose_state_is_not_deleted_can_be_deleted_again() -> None:
+    names = ("orders", "bills", "missing")
+    topics = [DeleteShareGroupOffsetsRequestTopic(topic_name=name) for name in names]
+    request = DeleteShareGroupOffsetsRequest(group_id=GROUP, topics=topics)
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 1)
+        await node.create("bills", 1)
+        await node.create_groups_topic()
+        await assigned(node, (await beat(node, 0, "orders", "bills")).member_epoch)
+        await beat(node, -1)
+
+        deleted: Any = delete_share_group_offsets(
+            refusing_to_delete(node, "orders", 0), request, context(0)
+        )
+
+        assert {
+            topic.topic_name: topic.error_code for topic in (await value_of(deleted)).responses
+        } == {
+            "orders": ErrorCode.NOT_COORDINATOR,
+            "bills": ErrorCode.NONE,
+            "missing": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        }
+        assert (await topics_of_group(node)).deleting == {key_of(node).topic_id: "orders"}
+
+
+async def topics_of_group(node: Node) -> StateTopics:
+    found = await value_of(
+        look_at_group(
+            node.broker.services,
+            GROUP,
+            lambda shard: shard.share_groups.existing(GROUP).topics,
+        )
+    )
+    assert isinstance(found, StateTopics), found
+    return found
