@@ -19,6 +19,7 @@ from pyk.clients import (
 from pyk.clients.consumer import PartitionState
 from pyk.clients.consumer.positions.remedies import Remedy
 from pyk.clients.errors import KafkaTimeoutError
+from pyk.protocol.messages.fetch import PartitionData
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import (
@@ -236,6 +237,41 @@ async def test_new_sessions_and_metadata_heal_a_partition_before_its_connection_
         assert (values, errors) == ({b"read", b"starved"}, [])
         assert cluster.connection_counts[1] == connections
         assert len([m for m in caplog.messages if "gets no records" in m]) == 1
+
+
+@virtual_time
+async def test_a_nearer_replica_that_returns_nothing_is_left_for_the_leader(caplog):
+    async with fetching(leaders=(2, 1), client_rack="east") as (cluster, consumer):
+        cluster.followers = {2}
+        sent_away = PartitionData(partition_index=1, high_watermark=1, preferred_read_replica=2)
+        answers = iter([sent_away])
+
+        def edit(_: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+            if number == 0:
+                return data
+            if cluster.served_by["orders", 1] == 2:
+                return attrs.evolve(data, records=b"")
+            return next(answers, data)
+
+        cluster.edit = edit
+        cluster.append([b"starved"], partition=1)
+
+        values, errors = await read_others(cluster, consumer, 30)
+
+        assert (values, errors) == ({b"read", b"starved"}, [])
+        assert len([m for m in caplog.messages if "gets no records" in m]) == 1
+
+
+@virtual_time
+async def test_a_partition_without_a_leader_is_not_stalled(caplog):
+    async with fetching(leaders=(1, 1)) as (cluster, consumer):
+        await consumer.poll(1)
+        cluster.move(1, 99)
+
+        await read_others(cluster, consumer, 25)
+
+        assert consumer.health().partitions["orders", 1].state is PartitionState.WITHOUT_LEADER
+        assert new_sessions(caplog) == []
 
 
 @virtual_time
