@@ -256,7 +256,10 @@ async def test_a_group_that_moves_while_its_offsets_change_leaves_the_change_in_
 
 @virtual_time
 async def test_a_partition_whose_offset_is_refused_says_why_and_the_others_are_altered() -> None:
+    asked = []
+
     def initialize(key: SharePartitionKey, *fields: int) -> Any:
+        asked.append((key.partition, *fields))
         if key.partition == 0:
             return services.share_persister.initialize(key, *fields)
         result: Deferred[Any] = Deferred()
@@ -276,6 +279,7 @@ async def test_a_partition_whose_offset_is_refused_says_why_and_the_others_are_a
 
         altered: Any = alter_share_group_offsets(refusing, alteration(0, 1), context(0))
 
+        assert asked == [(0, 1, 7), (1, 1, 7)]  # in the first epoch of the group
         ((done, refused),) = [topic.partitions for topic in (await value_of(altered)).responses]
         assert (done.error_code, done.error_message) == (ErrorCode.NONE, None)
         assert refused.error_code == ErrorCode.FENCED_STATE_EPOCH
@@ -321,3 +325,29 @@ async def topics_of_group(node: Node) -> StateTopics:
     )
     assert isinstance(found, StateTopics), found
     return found
+
+
+@virtual_time
+async def test_offsets_are_deleted_although_their_topic_is_deleted_meanwhile() -> None:
+    def delete(key: SharePartitionKey) -> Deferred[PartitionResult]:
+        forgetting.image = SimpleNamespace(topics=node.image.topics, topics_by_id={})
+        return node.broker.services.share_persister.delete(key)
+
+    names = [DeleteShareGroupOffsetsRequestTopic(topic_name="orders")]
+    request = DeleteShareGroupOffsetsRequest(group_id=GROUP, topics=names)
+    async with running(MemoryFileSystem()) as node:
+        await node.create("orders", 1)
+        await node.create_groups_topic()
+        await assigned(node, (await beat(node, 0)).member_epoch)
+        await beat(node, -1)
+        forgetting: Any = SimpleNamespace(
+            image=node.image,
+            shards=node.broker.services.shards,
+            share_persister=SimpleNamespace(delete=delete),
+        )
+
+        deleted: Any = delete_share_group_offsets(forgetting, request, context(0))
+
+        (topic,) = (await value_of(deleted)).responses
+        assert (topic.topic_id, topic.topic_name) == (key_of(node).topic_id, "")
+        assert topic.error_code == ErrorCode.NONE
