@@ -320,7 +320,7 @@ async def test_changes_above_a_rate_are_refused_and_tried_again(kafka: Kafka, to
         # The controller may take over the quota a moment later than the broker.
         while not (made := await client.ask(create_topic(next(names), 7), 6)).topics[0].error_code:
             pass
-        older = await client.ask(create_topic(next(names)), 5)
+        older = await client.ask(create_topic(next(names), 7), 5)
 
     assert made.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
     assert made.topics[0].error_message is None

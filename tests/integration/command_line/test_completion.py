@@ -39,6 +39,16 @@ def completed(shell: str, line: str, **env: str) -> tuple[list[str], str]:
     return [word for word in kept if word not in ("plain", "_")], err.decode()
 
 
+def completed_by_cluster(shell: str, line: str, **env: str) -> tuple[list[str], str]:
+    """Return the same, asked again if nothing is offered: a cluster that does not answer in two
+    seconds has no names, and a busy machine may take as long.
+    """
+    for _ in range(2):
+        if (found := completed(shell, line, **env))[0]:
+            return found
+    return completed(shell, line, **env)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("line", "offered"),
@@ -59,13 +69,14 @@ def completed(shell: str, line: str, **env: str) -> tuple[list[str], str]:
 def test_names_of_the_cluster_are_completed(
     cluster: Cluster, shell: str, line: str, offered: list[str]
 ) -> None:
-    found, err = completed(shell, line, PYK_BOOTSTRAP=cluster.bootstrap)
+    ask = completed_by_cluster if offered else completed
+    found, err = ask(shell, line, PYK_BOOTSTRAP=cluster.bootstrap)
 
     assert (found, err) == (offered, "")
 
 
 def test_the_cluster_may_be_named_on_the_line_itself(cluster: Cluster) -> None:
-    found, _ = completed("bash", f"pyk -b {cluster.bootstrap} consume b")
+    found, _ = completed_by_cluster("bash", f"pyk -b {cluster.bootstrap} consume b")
 
     assert found == ["bills"]
 
@@ -75,7 +86,7 @@ def test_a_profile_is_completed_and_used(cluster: Cluster, tmp_path: Path) -> No
     file.write_text(f'[profiles.near]\nbootstrap_servers = "{cluster.bootstrap}"\n')
 
     profiles, _ = completed("bash", "pyk copy a b --to-profile n", PYK_CONFIG=str(file))
-    topics, err = completed("bash", "pyk --profile near consume b", PYK_CONFIG=str(file))
+    topics, err = completed_by_cluster("bash", "pyk --profile near consume b", PYK_CONFIG=str(file))
 
     assert profiles == ["near"]
     assert (topics, err) == (["bills"], "")
