@@ -179,6 +179,19 @@ async def test_a_broker_that_never_waits_is_not_hammered():
 
 
 @virtual_time
+async def test_records_come_at_once_however_long_there_were_none():
+    async with fetching() as (cluster, consumer):
+        for number in range(8):
+            assert await consumer.poll(10 + number * 0.13) == ()
+
+            cluster.append([b"%d" % number])
+            appended_at = current_clock().now()
+
+            assert await read(consumer, 1) == [b"%d" % number]
+            assert current_clock().now() - appended_at < 0.1
+
+
+@virtual_time
 async def test_a_broker_that_refuses_every_fetch_is_not_hammered():
     async with fetching(request_timeout_ms=600_000) as (cluster, consumer):
         refusal = FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)

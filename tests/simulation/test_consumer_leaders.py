@@ -213,27 +213,44 @@ async def test_a_former_leader_that_was_cut_off_is_left_for_the_one_that_other_b
         assert await read(reader, 1, timeout=5) == [b"3"]
 
 
+def send_to_follower(cluster: FetchingCluster) -> None:
+    """Let node 1 send the consumer to node 2, once."""
+    cluster.followers = {2}
+    answers = iter([PartitionData(partition_index=0, high_watermark=1, preferred_read_replica=2)])
+
+    def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+        return next(answers, data) if cluster.served_by[topic, number] == 1 else data
+
+    cluster.edit = edit
+
+
 @virtual_time
 async def test_a_nearer_replica_is_read_from_and_left_when_it_lags():
     async with fetching(client_rack="east") as (cluster, consumer):
-        cluster.followers = {2}
+        send_to_follower(cluster)
         cluster.append([b"a"])
-        sends_away = True
-
-        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
-            if sends_away and cluster.served_by[topic, number] == 1:
-                return PartitionData(partition_index=0, high_watermark=1, preferred_read_replica=2)
-            return data
-
-        cluster.edit = edit
         assert await read(consumer, 1) == [b"a"]
         assert cluster.served_by[P0] == 2
         assert cluster.requests(FetchRequest)[-1].message.rack_id == "east"
 
-        sends_away = False
         cluster.append([b"b"])
         fail_once(cluster, ErrorCode.OFFSET_OUT_OF_RANGE)
         assert await read(consumer, 1) == [b"b"]
+        assert cluster.served_by[P0] == 1
+
+
+@virtual_time
+async def test_a_nearer_replica_that_dies_is_left_for_the_leader():
+    async with fetching(client_rack="east") as (cluster, consumer):
+        send_to_follower(cluster)
+        cluster.append([b"a"])
+        assert await read(consumer, 1) == [b"a"]
+        assert cluster.served_by[P0] == 2
+
+        await cluster.kill(2)
+        cluster.append([b"b"])
+
+        assert await read(consumer, 1, timeout=5) == [b"b"]
         assert cluster.served_by[P0] == 1
 
 

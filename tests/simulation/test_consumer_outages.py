@@ -296,6 +296,24 @@ async def test_a_refused_session_is_opened_again(code):
 
 
 @virtual_time
+async def test_a_node_that_has_answered_again_is_retried_as_soon_as_after_a_first_failure():
+    refusal = FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    async with fetching() as (cluster, consumer):
+        cluster.on(FetchRequest, lambda _: refusal)
+        await consumer.poll(10)
+        cluster.on(FetchRequest, cluster.fetch)
+        cluster.append([b"a"])
+        await read(consumer, 1)
+
+        cluster.once(FetchRequest, refusal)
+        cluster.append([b"b"])
+        appended_at = current_clock().now()
+
+        assert await read(consumer, 1) == [b"b"]
+        assert 0.05 < current_clock().now() - appended_at < 0.5
+
+
+@virtual_time
 async def test_answers_that_were_not_requested_or_come_twice_are_ignored():
     async with fetching() as (cluster, consumer):
         cluster.append([b"a"])

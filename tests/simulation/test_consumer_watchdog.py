@@ -19,7 +19,7 @@ from pyk.clients import (
 from pyk.clients.consumer import PartitionState
 from pyk.clients.consumer.positions.remedies import Remedy
 from pyk.clients.errors import KafkaTimeoutError
-from pyk.protocol.messages.fetch import PartitionData
+from pyk.protocol.messages.fetch import FetchRequest, PartitionData
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import (
@@ -237,6 +237,7 @@ async def test_new_sessions_and_metadata_heal_a_partition_before_its_connection_
         assert (values, errors) == ({b"read", b"starved"}, [])
         assert cluster.connection_counts[1] == connections
         assert len([m for m in caplog.messages if "gets no records" in m]) == 1
+        assert cluster.requests(FetchRequest)[-1].message.session_epoch > 0
 
 
 @virtual_time
