@@ -11,10 +11,13 @@ import pytest
 from pyk.clients.consumer import PartitionState
 from pyk.clients.consumer.fetching import fetcher, node_fetcher
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
+from pyk.protocol.versions import VersionRange
+from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, virtual_time
-from support.consuming import P0, fetching, read
+from support.consuming import P0, fetching, make_consumer, read
 from support.fetching_cluster import FetchingCluster
 from support.legacy_batches import compressed, legacy
 from support.scripted_broker import Received
@@ -176,6 +179,18 @@ async def test_a_broker_that_never_waits_is_not_hammered():
         await consumer.poll(60)
 
         assert len(cluster.requests(FetchRequest)) < 200 * len(cluster.nodes)
+
+
+@virtual_time
+async def test_a_broker_that_names_topics_is_read_like_one_that_knows_their_ids():
+    cluster = FetchingCluster(MemoryNetwork(latency=0.001))
+    cluster.versions[ApiKey.FETCH] = VersionRange(4, 12)
+    async with cluster, make_consumer(cluster, topics=["orders", "bills"]) as consumer:
+        for topic in ("orders", "bills"):
+            cluster.add_topic(topic, [1])
+            cluster.append([topic.encode()], topic)
+
+        assert sorted(await read(consumer, 2)) == [b"bills", b"orders"]
 
 
 @virtual_time

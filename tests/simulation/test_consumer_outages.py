@@ -334,9 +334,10 @@ async def test_answers_that_were_not_requested_or_come_twice_are_ignored():
         assert await consumer.poll(3) == []
 
 
+@pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
 @virtual_time
-async def test_watermarks_that_make_no_sense_do_no_harm():
-    async with fetching() as (cluster, consumer):
+async def test_watermarks_that_make_no_sense_do_no_harm(isolation_level):
+    async with fetching(isolation_level=isolation_level) as (cluster, consumer):
 
         def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
             data.high_watermark, data.last_stable_offset = -5, 2**60
@@ -346,6 +347,7 @@ async def test_watermarks_that_make_no_sense_do_no_harm():
         cluster.append([b"a"])
 
         assert await read(consumer, 1) == [b"a"]
+        assert await consumer.poll(30) == ()
         assert consumer.health().is_healthy
 
 

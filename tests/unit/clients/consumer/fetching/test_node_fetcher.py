@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
@@ -19,7 +20,13 @@ from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
 from pyk.clients.engine.request_path import RequestPath
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from pyk.runtime.virtual_time import VirtualClock
 from support.batches import batches
 
@@ -45,6 +52,11 @@ class ClientOfOneNode(RequestPath):
         super().__init__(ForkGuard("client"), None, 30.0)  # type: ignore[arg-type]
         self.steps = steps
         self.answer: Any = None
+        self.leaders: dict[TopicPartition, tuple[int, int]] = {}
+        self.metadata_keeper: Any = SimpleNamespace(
+            request_update=lambda: None,
+            update_leaders=lambda leaders, _: self.leaders.update(leaders),
+        )
 
     def throttled_until(self, node_id: int, lane: Any = "main") -> float:
         return 0.0
@@ -64,6 +76,7 @@ class Setting:
         writer = FetchWriter(buffer)
         positions = Positions(writer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
         partitions = AssignedPartitions(writer, positions)
+        self.partitions = partitions
         changes = MetadataChanges(partitions, positions)
         for partition in partitions.assign([A0, A1], 0.0, has_group=True):
             positions.seek(partition, 5, -1)
@@ -91,13 +104,17 @@ class Setting:
 
     def answer(self, *high_watermarks: int) -> None:
         """Answer with the records 5 and 6 of as many partitions."""
-        partitions = [
-            PartitionData(
-                partition_index=number, high_watermark=high_watermark, records=batches(5, 2)
+        self.answer_with(
+            *(
+                PartitionData(
+                    partition_index=number, high_watermark=high_watermark, records=batches(5, 2)
+                )
+                for number, high_watermark in enumerate(high_watermarks)
             )
-            for number, high_watermark in enumerate(high_watermarks)
-        ]
-        topic = FetchableTopicResponse(topic="a", partitions=partitions)
+        )
+
+    def answer_with(self, *partitions: PartitionData) -> None:
+        topic = FetchableTopicResponse(topic="a", partitions=list(partitions))
         self.client.answer.set_result(FetchResponse(session_id=7, responses=[topic]))
 
 
@@ -115,3 +132,29 @@ def test_the_next_fetch_leaves_first_if_the_node_has_more() -> None:
     setting.answer(7, 8)
 
     assert setting.steps == ["fetch", "records"]
+
+
+def test_node_0_may_be_a_nearer_replica() -> None:
+    setting = Setting()
+
+    setting.answer_with(
+        PartitionData(partition_index=0, high_watermark=7, preferred_read_replica=0)
+    )
+
+    plans = plan(setting.partitions, MEMORY, 0.0)
+    assert {node: list(each.wanted) for node, each in plans.items()} == {0: [A0], NODE: [A1]}
+
+
+def test_node_0_may_be_the_new_leader() -> None:
+    setting = Setting()
+
+    setting.answer_with(
+        PartitionData(
+            partition_index=0,
+            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            high_watermark=-1,
+            current_leader=LeaderIdAndEpoch(leader_id=0, leader_epoch=4),
+        )
+    )
+
+    assert setting.client.leaders == {A0: (0, 4)}
