@@ -182,6 +182,20 @@ async def test_a_broker_that_never_waits_is_not_hammered():
 
 
 @virtual_time
+async def test_an_application_that_reads_in_small_pieces_never_waits_for_room():
+    limits = {"buffer_memory": 100_000, "max_partition_fetch_bytes": 50_000}
+    async with fetching(leaders=(1, 1, 1), max_poll_records=10, **limits) as (cluster, consumer):
+        for partition in range(3):
+            for _ in range(20):
+                cluster.append([b"x" * 1000] * 20, partition=partition)
+        began = current_clock().now()
+
+        await read(consumer, 1200)
+
+        assert current_clock().now() - began < 0.5
+
+
+@virtual_time
 async def test_a_broker_that_names_topics_is_read_like_one_that_knows_their_ids():
     cluster = FetchingCluster(MemoryNetwork(latency=0.001))
     cluster.versions[ApiKey.FETCH] = VersionRange(4, 12)

@@ -314,6 +314,19 @@ async def test_a_node_that_has_answered_again_is_retried_as_soon_as_after_a_firs
 
 
 @virtual_time
+async def test_an_offset_out_of_range_waits_until_the_records_before_it_are_read():
+    async with fetching(max_poll_records=1, auto_offset_reset="earliest") as (cluster, consumer):
+        cluster.append([b"0", b"1", b"2"])
+        assert await read(consumer, 1) == [b"0"]
+
+        fail_once(cluster, ErrorCode.OFFSET_OUT_OF_RANGE)
+        cluster.append([b"3"])
+        await asyncio.sleep(1)
+
+        assert await read(consumer, 3) == [b"1", b"2", b"3"]
+
+
+@virtual_time
 async def test_answers_that_were_not_requested_or_come_twice_are_ignored():
     async with fetching() as (cluster, consumer):
         cluster.append([b"a"])
