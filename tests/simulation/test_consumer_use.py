@@ -361,15 +361,15 @@ async def test_a_bug_in_pyk_is_named_as_one_and_not_as_a_timeout(
     caplog.clear()
 
 
-@pytest.mark.parametrize("is_paused", [True, False], ids=["paused", "slow application"])
+@pytest.mark.parametrize("case", ["paused", "slow application", "absent application"])
 @virtual_time
-async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
+async def test_an_outage_that_is_over_is_not_raised(case: str) -> None:
     async with fetching(leaders=(1,), max_poll_records=1) as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
-        if is_paused:
+        if case == "paused":
             consumer.pause(P0)
-        else:
+        elif case == "slow application":
             for _ in range(3):
                 cluster.append([b"b"] * 10)
                 await asyncio.sleep(1)
@@ -383,7 +383,7 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
         consumer.resume(P0)
         cluster.append([b"c"])
 
-        assert await read(consumer, 1) == [b"c" if is_paused else b"b"]
+        assert await read(consumer, 1) == [b"b" if case == "slow application" else b"c"]
         assert consumer.health().is_healthy
 
 
