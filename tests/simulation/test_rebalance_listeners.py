@@ -163,3 +163,43 @@ async def test_partitions_that_are_lost_before_they_are_given_up_are_heard_of_as
                 assert group is not None
                 assert group._last_commit is None
         assert [name for name, _ in listener.events][:3] == ["assigned", "lost", "assigned"]
+
+
+class Leaving(RebalanceListener):
+    """Makes a call of its consumer when partitions are revoked."""
+
+    def __init__(self, consumer: AsyncConsumer[Any, Any], call: str) -> None:
+        self.consumer, self.call, self.revoked = consumer, call, 0
+
+    async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
+        self.revoked += 1
+        await getattr(self.consumer, self.call)()
+
+
+@pytest.mark.parametrize("inner", ["close", "unsubscribe"])
+@pytest.mark.parametrize("outer", ["close", "unsubscribe"])
+@virtual_time
+async def test_a_listener_that_closes_or_unsubscribes_is_told_once(outer: str, inner: str) -> None:
+    async with cluster_with_orders(3) as cluster:
+        consumer = make_consumer(cluster, group_id="g")
+        listener = Leaving(consumer, inner)
+        consumer.subscribe(["orders"], listener=listener)
+        await read(consumer, 3)
+
+        await getattr(consumer, outer)()
+
+        assert listener.revoked == 1
+        assert len(cluster.requests("LeaveGroup")) == 1
+        await consumer.close()
+
+
+@virtual_time
+async def test_what_a_listener_returns_is_awaited_only_if_it_can_be() -> None:
+    class Counting(RebalanceListener):
+        def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> Any:
+            return len(partitions)
+
+    async with cluster_with_orders(3) as cluster, make_consumer(cluster, group_id="g") as consumer:
+        consumer.subscribe(["orders"], listener=Counting())
+
+        assert len(await read(consumer, 3)) == 3

@@ -438,3 +438,41 @@ def test_a_consumer_works_without_a_with_statement(cluster, topic):
     committed = consumer.committed(partitions(topic))
     consumer.close()
     assert [offset.offset for offset in committed.values()] == [10, 10, 10]
+
+
+@pytest.mark.parametrize("inner", ["close", "unsubscribe"])
+@pytest.mark.parametrize("outer", ["close", "unsubscribe"])
+def test_a_listener_may_close_a_consumer_that_is_closed(cluster, topic, outer, inner):
+    revoked = []
+
+    class Listener(RebalanceListener):
+        def on_partitions_revoked(self, partitions):
+            revoked.append(len(partitions))
+            getattr(consumer, inner)()
+
+    produce(cluster, topic, 3)
+    consumer = reader(cluster, group_id=f"{topic}-{outer}-{inner}")
+    consumer.subscribe([topic], listener=Listener())
+    read(consumer, 3)
+
+    getattr(consumer, outer)()
+    consumer.close()
+
+    assert revoked == [3]
+
+
+def test_a_callback_of_a_commit_may_close_a_consumer_that_is_closed(cluster, topic):
+    told = []
+
+    def close(offsets, error):
+        told.append(error)
+        consumer.close()
+
+    produce(cluster, topic, 3)
+    consumer = reader(cluster, topic, group_id=topic)
+    read(consumer, 3)
+    consumer.commit_async(None, close)
+
+    consumer.close()
+
+    assert told == [None]

@@ -220,7 +220,8 @@ class ShareConsumerFace(ReadingFace[K, V]):
             deadlines = core.limits.hurried_closing()
             raise
         finally:
-            yield from on_loop(core.close, deadlines.end)
+            if not core.is_closed:  # by the callback of a commit
+                yield from on_loop(core.close, deadlines.end)
 
     def _finish_explicit(self) -> None:
         """Let be sent what the application has acknowledged by calls."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import (
     AsyncIterator,
@@ -191,9 +192,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncFace[K, V]):
     async def _do(self, step: Step) -> Any:
         if not isinstance(step, TellListener):
             return await super()._do(step)
-        waiting = tell_listener(self._core.subscription_calls.listener, step.event)
-        if waiting is not None:
-            await waiting
+        told = tell_listener(self._core.subscription_calls.listener, step.event)
+        if inspect.isawaitable(told):
+            await told
         return None
 
     # -- what to read ------------------------------------------------------------------------------

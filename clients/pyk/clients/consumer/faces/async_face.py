@@ -127,6 +127,9 @@ class AsyncFace(ReadingFace[K, V], AsyncReadPath, AsyncContext):
         taker = self._taker
         return taker is None or taker is asyncio.current_task() or taker.done()
 
+    def _caller(self) -> object:
+        return asyncio.current_task()
+
     def _refuse_others(self) -> None:
         self._refuse_other_tasks(asyncio.current_task())
 

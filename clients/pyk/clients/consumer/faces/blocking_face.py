@@ -165,6 +165,9 @@ class BlockingFace(ReadingFace[K, V], BlockingReadPath, BlockingContext):
         taker = self._taker
         return taker is None or taker is threading.current_thread() or not taker.is_alive()
 
+    def _caller(self) -> object:
+        return threading.current_thread()
+
     def _refuse_others(self) -> None:
         self._guard.check()  # a thread that does not exist in a forked child may hold the lock
         # Nothing is held after this: the lock is taken with ``with``, which is the only way that

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -187,7 +188,9 @@ class Consumer(ConsumerFace[K, V], BlockingFace[K, V]):
     def _do(self, step: Step) -> Any:
         if not isinstance(step, TellListener):
             return super()._do(step)
-        if tell_listener(self._core.subscription_calls.listener, step.event) is not None:
+        told = tell_listener(self._core.subscription_calls.listener, step.event)
+        if inspect.iscoroutine(told):
+            told.close()
             raise StateError("the listener of a blocking Consumer cannot be a coroutine")
         return None
 

@@ -63,6 +63,8 @@ class ConsumerFace(ReadingFace[K, V]):
     _is_awaited = False
     _handlers: HandlersOfProcess | None = None
     """The handlers of :meth:`process`, while it runs."""
+    _leaving: object = None
+    """The thread or task that tells the listener what the consumer gives up."""
 
     def __init__(
         self,
@@ -168,14 +170,26 @@ class ConsumerFace(ReadingFace[K, V]):
             yield TellOfCommit(commit)
 
     def _leave_steps(self, deadline: float) -> Steps[None]:
-        """Commit what is finished, and tell the listener which partitions the consumer gives up."""
-        for event in (yield from on_loop(self._core.begin_leaving, deadline)):
-            yield TellListener(event)
+        """Commit what is finished, and tell the listener which partitions the consumer gives up.
+
+        Not once more if the listener itself then closes the consumer, or unsubscribes.
+        """
+        caller, before = self._caller(), self._leaving
+        if before is caller or self._core.is_closed:
+            return
+        self._leaving = caller
+        try:
+            for event in (yield from on_loop(self._core.begin_leaving, deadline)):
+                yield TellListener(event)
+        finally:
+            self._leaving = before
 
     def _unsubscribe_steps(self) -> Steps[None]:
+        self._core.check()
         with self._core.wakeups.kept_for_later():
             yield from self._leave_steps(self._core.limits.deadline(None))
-            yield from on_loop(self._core.subscription_calls.unsubscribe)
+            if not self._core.is_closed:
+                yield from on_loop(self._core.subscription_calls.unsubscribe)
 
     def _close_steps(self, deadlines: ClosingDeadlines, leave_group: bool | None) -> Steps[None]:
         core = self._core
@@ -190,7 +204,8 @@ class ConsumerFace(ReadingFace[K, V]):
             deadlines = core.limits.hurried_closing()
             raise
         finally:
-            yield from on_loop(core.close, deadlines.end, leave_group)
+            if not core.is_closed:  # by the listener, or by the callback of a commit
+                yield from on_loop(core.close, deadlines.end, leave_group)
 
     def _settle_steps(self, deadline: float) -> Steps[Exception | None]:
         """Wait for commits in the background, and tell the application of all of them.

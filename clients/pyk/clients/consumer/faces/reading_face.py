@@ -78,6 +78,10 @@ class ReadingFace(Generic[K, V]):
         """Tell whether who calls may say that what was handed out last is finished."""
         raise NotImplementedError
 
+    def _caller(self) -> object:
+        """Return the thread, or task, that calls."""
+        raise NotImplementedError
+
     def _refuse_others(self) -> None:
         """Raise while another thread, or task, is inside poll or iteration."""
         raise NotImplementedError

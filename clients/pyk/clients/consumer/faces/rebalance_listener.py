@@ -47,10 +47,8 @@ def check_listener(listener: RebalanceListener | None) -> None:
         )
 
 
-def tell_listener(
-    listener: RebalanceListener | None, event: ApplicationEvent
-) -> Awaitable[None] | None:
-    """Call the method of a listener, if there is one; return what it returns, to be awaited."""
+def tell_listener(listener: RebalanceListener | None, event: ApplicationEvent) -> object:
+    """Call the method of a listener, if there is one; return what it returns."""
     if listener is None:
         return None
     from pyk.clients.consumer.group.actions import Assign, Lose, Revoke
