@@ -114,6 +114,7 @@ def test_a_node_whose_share_is_used_up_waits_until_the_application_has_read() ->
 def test_bytes_of_a_partition_that_backs_off_count() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0, size=4000)
+    setting.plan()  # a leader that is new ends the back-off
     partition = setting.partitions[A0]
     setting.positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
 
