@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from pyk.clients import Admin, OffsetSpec
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.coordinator.shards import partition_for
@@ -32,6 +33,7 @@ from support.logs import (
     write_log_on_disk,
 )
 from support.raw_transactions import RawTransactions
+from support.real_time import eventually
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
 
@@ -125,6 +127,11 @@ def leave_a_transaction_open_and_abort_one(kafka: ApacheKafka) -> object:
         producer.produce(ORDERS.topic, b"of Kafka", partition=0)
         assert producer.flush(30) == 0
     aborted.abort_transaction(30)
+    # It returns before the marker is written. That would not be, if the broker ended meanwhile.
+    records_and_marker = 3
+    with Admin(kafka.bootstrap) as admin:
+        latest = {ORDERS: OffsetSpec.LATEST}
+        eventually(lambda: admin.list_offsets(latest)[ORDERS].offset == records_and_marker)
     return left_open
 
 
