@@ -40,6 +40,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if interval := os.environ.get("PYK_SWITCH_INTERVAL"):
     sys.setswitchinterval(float(interval))
 
+# PYK_PAUSES=SEED stops each process that runs tests now and then, as other work on a busy machine
+# does: tests that hope for a moment that may be over fail.
+if seed := os.environ.get("PYK_PAUSES"):
+    from support.pauses import pause_now_and_then
+
+    pause_now_and_then(seed)
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes `-n auto` starts: more than processors, as many tests wait."""
