@@ -9,6 +9,7 @@ from typing import Any, Protocol, final
 
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.protocol_sniffer import FIRST_CORRELATION_ID, explain
+from pyk.clients.engine.reconnect import times_of_session
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,
@@ -33,10 +34,6 @@ log = logging.getLogger(__name__)
 # The longest throttle time that is believed; a broker that asks for more is ignored.
 LONGEST_THROTTLE_MS = 60_000
 LONGEST_CAUSE = 256
-# The part of a session after which to log in again, as Java's clients do, and the longest session
-# that has an end.
-EARLIEST_LOGIN, LATEST_LOGIN = 0.85, 0.95
-LONGEST_SESSION = 365 * 86_400.0
 _DEBUG = logging.DEBUG
 NEVER = float("inf")
 
@@ -214,14 +211,8 @@ class Connection:
             pending.settle(None)
 
     def session_began(self, at: float, lifetime: float, chance: float) -> None:
-        """Take note that a session holds for ``lifetime`` seconds, 0.0 without a limit.
-
-        ``chance`` is from 0 to 1: so that clients do not come back to a broker all at once.
-        """
-        part = EARLIEST_LOGIN + (LATEST_LOGIN - EARLIEST_LOGIN) * chance
-        has_end = 0.0 < lifetime < LONGEST_SESSION
-        self.authenticate_at = at + lifetime * part if has_end else NEVER
-        self.session_ends_at = at + lifetime if has_end else NEVER
+        """Take note that a session holds for ``lifetime`` seconds, 0.0 without a limit."""
+        self.authenticate_at, self.session_ends_at = times_of_session(at, lifetime, chance)
 
     async def drain(self) -> None:
         """Wait until the broker has taken enough of what was written, or is gone."""

@@ -36,6 +36,11 @@ async def _cancelled_tasks() -> None:
 
     Others may be waiting for this one, such as a task that cancels all but itself.
     """
-    others = asyncio.all_tasks() - set(_waiting_for_the_end)
-    if cancelled := [task for task in others if task.cancelling()]:
+    # Not a difference of sets: other threads, with loops of their own, may add to them meanwhile.
+    cancelled = [
+        task
+        for task in asyncio.all_tasks()
+        if task.cancelling() and task not in _waiting_for_the_end
+    ]
+    if cancelled:
         await asyncio.wait(cancelled, timeout=EXIT_SECONDS)

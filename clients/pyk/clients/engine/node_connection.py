@@ -21,7 +21,7 @@ from pyk.clients.engine.connection import (
 from pyk.clients.engine.dialer import NO_PROOF, Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reachability import Reachability
-from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
+from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect, next_attempt
 from pyk.clients.engine.refusals import Refusals
 from pyk.clients.errors import (
     AuthenticationError,
@@ -35,7 +35,6 @@ from pyk.clients.errors import (
     UnsupportedVersionError,
 )
 from pyk.clients.errors.base import copy_to_raise
-from pyk.clients.wording import because
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.negotiation import PeerVersions
@@ -47,9 +46,6 @@ from pyk.runtime.supervisor import Supervisor
 log = logging.getLogger(__name__)
 
 WARNING_INTERVAL_SECONDS = 60.0
-# When to try again to log in on a connection, and the shortest rest of a session for that.
-LOGIN_RETRY_SECONDS = 10.0
-SHORTEST_REST_SECONDS = 1.0
 
 Lane = Literal["main", "fetch", "group"]
 
@@ -181,14 +177,9 @@ class NodeConnection:
         """End the connection for good; pending requests fail with ``reason``."""
         self._closed = reason
         self._fail_waiting(reason)
-        for timer in (
-            self._idle_timer,
-            self._throttle_timer,
-            self._expiry_timer,
-            self._login_timer,
-        ):
-            if timer is not None:
-                timer.cancel()
+        self._cancel_timers()
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
         for task in (self._connecting, self._logging_in):
             if task is not None:
                 task.cancel()
@@ -220,7 +211,7 @@ class NodeConnection:
                 self._begin_connecting()
         elif self._connection.is_paused:
             self._begin_login(self._connection)
-        elif self._is_throttled():
+        elif self._connection.throttled_until > self._now():
             if self._throttle_timer is None:
                 when = self._connection.throttled_until
                 loop = asyncio.get_running_loop()
@@ -270,17 +261,10 @@ class NodeConnection:
             self._watch_deadline(min(deadlines))
 
     def _unsent(self, pending: PendingRequest) -> RequestTimeoutError:
-        unreachable = self._shared.reachability.of(self.node.node_id)
-        reason = because(None if unreachable is None else unreachable.error)
-        return RequestTimeoutError(
-            f"{pending.api_key.api_name} could not be sent to {self.node} within "
-            f"{pending.timeout:g} s{reason}",
-            node_id=self.node.node_id,
-            definite=True,
-        )
-
-    def _is_throttled(self) -> bool:
-        return self.throttled_until > self._now()
+        what, node_id = pending.api_key.api_name, self.node.node_id
+        text = f"{what} could not be sent to {self.node} within {pending.timeout:g} s"
+        text += self._shared.reachability.reason(node_id)
+        return RequestTimeoutError(text, node_id=node_id, definite=True)
 
     def _end_throttle(self) -> None:
         self._throttle_timer = None
@@ -379,16 +363,20 @@ class NodeConnection:
             self._reconnect.lost(now, chance)
         else:
             self._reconnect.failed(now, chance)
-        for timer in (self._idle_timer, self._throttle_timer, self._login_timer):
-            if timer is not None:
-                timer.cancel()
-        self._idle_timer = self._throttle_timer = self._login_timer = None
+        self._cancel_timers()
         self._end_login()
         if self._closed is None:
             level = self._level_of(connection.reason, now)
             log.log(level, "The connection to %s ended: %s", self.node, connection.reason)
             if self._waiting:
                 self._proceed()
+
+    def _cancel_timers(self) -> None:
+        """Cancel the timers of a connection."""
+        for timer in (self._idle_timer, self._throttle_timer, self._login_timer):
+            if timer is not None:
+                timer.cancel()
+        self._idle_timer = self._throttle_timer = self._login_timer = None
 
     # -- logging in again (KIP-368) ----------------------------------------------------------------
 
@@ -472,16 +460,16 @@ class NodeConnection:
         The next attempt is made before that.
         """
         now = self._now()
-        left = connection.session_ends_at - now
-        if left < SHORTEST_REST_SECONDS or not connection.is_open:
+        again_at = next_attempt(now, connection.session_ends_at)
+        if again_at is None or not connection.is_open:
             return False
         log.warning(
             "Cannot log in again to %s, whose session ends in %.0f s: %s",
             self.node,
-            left,
+            connection.session_ends_at - now,
             str(error) or NO_PROOF,
         )
-        connection.authenticate_at = now + min(LOGIN_RETRY_SECONDS, left / 2)
+        connection.authenticate_at = again_at
         connection.is_paused = False
         self._watch_session(connection)
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pyk.clients.errors import KafkaError
+from pyk.clients.wording import because
 from pyk.runtime import slotted
 
 # How often the same failure is reported while it lasts.
@@ -55,6 +56,11 @@ class Reachability:
     def of(self, node_id: int) -> UnreachableNode | None:
         """Return why a node cannot be reached, None if it is not known to be unreachable."""
         return self._unreachable.get(node_id)
+
+    def reason(self, node_id: int) -> str:
+        """Return why a node cannot be reached, as the end of a sentence; "" if that is not so."""
+        unreachable = self.of(node_id)
+        return because(None if unreachable is None else unreachable.error)
 
     def all(self) -> tuple[UnreachableNode, ...]:
         """Return all nodes that cannot be reached, by node id."""

@@ -1,9 +1,19 @@
-"""Decide when a node may be connected to again. Pure."""
+"""Decide when a node may be connected to again, and when a connection logs in again. Pure."""
 
 from __future__ import annotations
 
+from math import inf
+
 from pyk.clients.engine.backoff import Backoff
 from pyk.runtime import slotted
+
+# The part of a session after which to log in again, as Java's clients do, and the longest session
+# that has an end.
+EARLIEST_LOGIN, LATEST_LOGIN = 0.85, 0.95
+LONGEST_SESSION = 365 * 86_400.0
+# When to try again after a login could not begin, and the shortest rest of a session for that.
+LOGIN_RETRY_SECONDS = 10.0
+SHORTEST_REST_SECONDS = 1.0
 
 # How long an address must be the same before connections to another one end.
 SECONDS_TO_MOVE = 5.0
@@ -78,3 +88,20 @@ class ConnectLimiter:
         self._tokens = min(self.burst, self._tokens + gained) - 1
         self._filled_at = now
         return max(0.0, -self._tokens / self.rate)
+
+
+def times_of_session(began_at: float, lifetime: float, chance: float) -> tuple[float, float]:
+    """Return when to log in again, and when the session ends; ``lifetime`` 0.0 has no end.
+
+    ``chance`` is from 0 to 1: so that clients do not come back to a broker all at once.
+    """
+    if not 0.0 < lifetime < LONGEST_SESSION:
+        return inf, inf
+    part = EARLIEST_LOGIN + (LATEST_LOGIN - EARLIEST_LOGIN) * chance
+    return began_at + lifetime * part, began_at + lifetime
+
+
+def next_attempt(now: float, ends_at: float) -> float | None:
+    """Return when to try again, None if too little is left of the session."""
+    left = ends_at - now
+    return None if left < SHORTEST_REST_SECONDS else now + min(LOGIN_RETRY_SECONDS, left / 2)
